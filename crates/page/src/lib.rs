@@ -47,6 +47,8 @@ pub enum Part {
 pub enum PlotKind {
     /// Points joined by lines, over a numeric or a categorical x.
     Lines,
+    /// Lines that go on level until the next point.
+    Steps,
     /// Points over two axes of one unit, beside the line on which both are equal.
     Points,
     /// Bars side by side, one group per x.
@@ -179,6 +181,8 @@ pub struct Tree {
     pub title: String,
     /// The quantity and its unit.
     pub unit: String,
+    /// The value at the end of the scale of colours.
+    pub most: f64,
     /// The parts, each after the one that it is in.
     pub nodes: Vec<Node>,
 }

@@ -47,6 +47,7 @@ function errors(series) {
 }
 
 function lines(plot) {
+    const shape = plot.kind === 'steps' ? 'hv' : 'linear';
     return plot.series.map((series, i) => ({
         type: 'scatter',
         mode: series.points.length > 100 ? 'lines' : 'lines+markers',
@@ -54,13 +55,18 @@ function lines(plot) {
         x: xs(series),
         y: series.points.map((point) => point.y),
         error_y: errors(series),
-        line: { color: of(COLOURS, i), dash: of(DASHES, i) },
+        line: { color: of(COLOURS, i), dash: of(DASHES, i), shape },
         marker: { symbol: of(MARKS, i), size: 9 },
     }));
 }
 
 function points(plot) {
-    return lines(plot).map((trace) => ({ ...trace, mode: 'markers' }));
+    // Open, so that marks in one place are all seen.
+    return lines(plot).map((trace, i) => ({
+        ...trace,
+        mode: 'markers',
+        marker: { symbol: `${of(MARKS, i)}-open`, size: 10, line: { width: 2 } },
+    }));
 }
 
 // The line on which both axes are equal, below the points.
@@ -223,6 +229,11 @@ function explain(place, part) {
     place.after(list);
 }
 
+// A number in three digits.
+function short(value) {
+    return value >= 100 ? value.toFixed(0) : value.toPrecision(3).replace(/\.?0+$/, '');
+}
+
 function tree(data, narrow) {
     const values = data.nodes.map((node) => node.value);
     const id = (i) => `${i}`;
@@ -231,7 +242,7 @@ function tree(data, narrow) {
         ids: data.nodes.map((_, i) => id(i)),
         labels: data.nodes.map((node) => node.name),
         parents: data.nodes.map((node) => (node.parent === null ? '' : id(node.parent))),
-        text: values.map((value) => value.toPrecision(4).replace(/\.?0+$/, '')),
+        text: values.map(short),
         textinfo: 'label+text',
         hovertemplate: `%{label}: %{text} ${data.unit}<extra></extra>`,
         tiling: { orientation: 'v' },
@@ -239,8 +250,8 @@ function tree(data, narrow) {
             colors: values,
             colorscale: dark.matches ? DARK_SCALE : LIGHT_SCALE,
             cmin: 0,
-            cmax: Math.max(...values),
-            colorbar: legend(narrow, { title: { text: data.unit } }),
+            cmax: data.most,
+            colorbar: legend(narrow, { title: { text: data.unit }, y: narrow ? -0.05 : 0.5 }),
             line: { color: dark.matches ? '#5b636b' : '#a8aeb4', width: 1 },
         },
     }];
@@ -248,7 +259,7 @@ function tree(data, narrow) {
 
 // What the upward axis has of its own. The rows of a map of names stand as in its table, all named.
 function upward(plot, narrow) {
-    if (plot.kind === 'lines' || plot.kind === 'bars') return { rangemode: 'tozero' };
+    if (['lines', 'steps', 'bars'].includes(plot.kind)) return { rangemode: 'tozero' };
     if (plot.kind === 'ratios') return { type: 'category', autorange: 'reversed', dtick: 1 };
     if (plot.kind === 'categories') return rowTicks(plot.rows, narrow);
     return byteTicks(plot.y, plot, narrow);
@@ -286,14 +297,18 @@ function layout(plot, narrow) {
         shapes: equal(plot),
         legend: { orientation: 'h', y: 1.02, yanchor: 'bottom' },
         modebar: { bgcolor: 'rgba(0,0,0,0)', color: ink(), orientation: 'v' },
-        showlegend: ['lines', 'points', 'bars', 'stacked'].includes(plot.kind)
+        showlegend: ['lines', 'steps', 'points', 'bars', 'stacked'].includes(plot.kind)
             && plot.series.length > 1,
-        // To the right there is room for the buttons.
-        margin: { l: narrow ? 40 : 60, r: narrow ? 10 : 40, t: 30, b: 50 },
+        // Text that is too small to be read is left out.
+        uniformtext: plot.nodes ? { minsize: 9, mode: 'hide' } : undefined,
+        // To the right there is room for the buttons. What has no axes needs no room for their
+        // names.
+        margin: plot.nodes ? { l: 0, r: narrow ? 0 : 40, t: 10, b: narrow ? 60 : 10 }
+            : { l: narrow ? 40 : 60, r: narrow ? 10 : 40, t: 30, b: 50 },
     };
 }
 
-const KINDS = { lines, points, bars, stacked: bars, heatmap: heatMap, ratios };
+const KINDS = { lines, steps: lines, points, bars, stacked: bars, heatmap: heatMap, ratios };
 
 const isNarrow = (place) => place.clientWidth < 700;
 
@@ -310,7 +325,8 @@ function draw(place) {
     const traces = part.plot ? KINDS[data.kind](data, narrow)
         : part.tree ? tree(data, narrow) : categories(part);
     const displayModeBar = narrow ? false : 'hover';
-    const config = { responsive: true, displaylogo: false, displayModeBar };
+    const modeBarButtonsToRemove = ['select2d', 'lasso2d', 'autoScale2d'];
+    const config = { responsive: true, displaylogo: false, displayModeBar, modeBarButtonsToRemove };
     // What was drawn for another width or scheme leaves traces.
     Plotly.purge(place);
     return Plotly.newPlot(place, traces, layout(data, narrow), config);

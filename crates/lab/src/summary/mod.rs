@@ -122,19 +122,21 @@ pub(crate) fn recorded(program: &Program) -> Option<f64> {
     program.work_run().map(|run| run.recorded).filter(|share| *share > 0.0)
 }
 
-/// One seed's running time and misses of the last level.
+/// One seed's running time, misses of the last level, and account.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
     /// The running time.
     pub time: Cycles,
     /// As [`Summary::last_level_misses`].
     pub misses: Lines,
+    /// What the time of all workers together went on.
+    pub account: Account,
 }
 
 impl Run {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let misses = Lines(outcome.memory_reads.0 + outcome.remote_hits.0);
-        Self { time: outcome.time, misses }
+        Self { time: outcome.time, misses, account: outcome.account }
     }
 }
 
@@ -249,6 +251,13 @@ impl Summary {
     /// Its last-level misses over those of `base`, by the seeds that both ran with.
     pub fn misses_against(&self, base: &Self) -> Option<Interval> {
         Interval::of(base.runs.iter().zip(&self.runs).map(|(b, own)| (b.misses.0, own.misses.0)))
+    }
+
+    /// The cycles that a worker spent on `parts` together: the mean over workers and seeds, with
+    /// its interval over the seeds; `None` of one seed. All parts together take the running time.
+    pub fn spent_on(&self, parts: &[Part]) -> Option<Interval> {
+        let of = |run: &Run| parts.iter().map(|part| run.account.get(*part).0).sum();
+        Interval::of(self.runs.iter().map(|run| (u64::from(self.workers), of(run))))
     }
 
     /// The parts of `worker_time` as shares of 0 to 1 that sum to 1.

@@ -4,9 +4,8 @@
 use befit_lab::{Conclusion, Look, Looked, MissesBy, ProgramMisses, Shares, Summary};
 use befit_machine::{ClusterId, Level, Machine};
 use befit_page::{Axis, Node, Page, Part, Plot, PlotKind, Point, Series, Tree};
-use befit_sched::Breakdown;
 
-use super::{heading, pair, paragraph, prose, table};
+use super::{heading, pair, paragraph, prose, spent, table};
 use crate::{conclusion, misses::at, sizes::bytes};
 
 /// Moments at which a time line and occupancies are shown.
@@ -33,7 +32,7 @@ pub fn page(
         let seeds = block.iter().map(|s| s.seeds).max().unwrap_or(1);
         parts.push(paragraph(&format!(
             "{} workers at {} MHz; {} tasks. Times and counts are medians of up to {seeds} seeds; \
-             bars show their range.",
+             thin lines at the bars' ends show their range.",
             first.workers, first.mhz, first.tasks
         )));
         let is_its = |c: &&Conclusion| c.command == first.command && c.machine == first.machine;
@@ -42,7 +41,8 @@ pub fn page(
             let text: String = text.map(|text| format!("<p>{}</p>\n", prose(&text))).collect();
             parts.push(Part::Html(format!("<div class=\"conclusion\">\n{text}</div>\n")));
         }
-        parts.extend(pair([times(block), shares(block)]));
+        parts.extend(pair([times(block), spent::stacked(block)]));
+        parts.extend(spent::by_part(block));
         parts.extend(pair([misses(block), sources(block)]));
         let places = places.iter().find(|misses| misses.machine == first.machine);
         parts.extend(places.into_iter().flat_map(of_source));
@@ -61,17 +61,6 @@ fn times(block: &[Summary]) -> Plot {
     let points = block.iter().map(|s| point(s.scheduler.name(), &s.time, |t| t.0 as f64 / 1e6));
     let series = [Series::new("time", points)];
     Plot::new("Time", PlotKind::Bars, Axis::linear("scheduler"), "M cycles", series)
-}
-
-/// Where the time of all workers went.
-fn shares(block: &[Summary]) -> Plot {
-    let names = Breakdown::<f64>::NAMES;
-    let series = names.iter().enumerate().map(|(part, name)| {
-        let share = |s: &Summary| 100.0 * s.shares().parts()[part];
-        Series::new(*name, block.iter().map(|s| (s.scheduler.name(), share(s))))
-    });
-    let title = "Where the workers' time went";
-    Plot::new(title, PlotKind::Stacked, Axis::linear("scheduler"), "% of it", series)
 }
 
 fn misses(block: &[Summary]) -> Plot {
@@ -103,8 +92,8 @@ fn sources(block: &[Summary]) -> Plot {
 /// The lines of the source with most misses.
 fn of_source(misses: &ProgramMisses) -> Vec<Part> {
     let what = match misses.by {
-        MissesBy::Line => "lines of the source that touch",
-        MissesBy::Fork => "lines of the source at which tasks are forked",
+        MissesBy::Line => "Misses by the line of the source that touches",
+        MissesBy::Fork => "Misses by the line of the source that forks the task",
     };
     let places: Vec<_> = misses.code.iter().take(PLACES).collect();
     let name = |file: &Option<String>, line| at(file.as_deref(), line, "not known");
@@ -115,10 +104,10 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
         Series::new(title, points)
     };
     let plot = Plot::new(
-        format!("{}: {what}", misses.scheduler),
+        format!("{what}, under {}", misses.scheduler),
         PlotKind::Stacked,
         Axis::linear("line"),
-        "millions of lines of cache",
+        "millions of cache lines",
         [
             series("from memory", |shares| shares.memory),
             series("from other last-level caches", |shares| shares.other_caches),
@@ -148,8 +137,10 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
         heading("where misses come from"),
         paragraph(
             "One run under the recommended scheduler: lines of cache that workers took from \
-             outside of the last-level cache, by line of the source, and by the line that took the \
-             memory. `befit misses` shows all.",
+             outside of their last-level cache, by the line of the source that touched them, and \
+             by the line that allocated the data. Of those from memory and from other caches, some \
+             crossed to another socket, some went to and fro between workers that write them, and \
+             some of these were falsely shared. `befit misses` shows all.",
         ),
         Part::Plot(plot),
         Part::Html(code + &data),
@@ -168,9 +159,12 @@ fn of_runs(first: &Summary, look: &Look) -> Vec<Part> {
         Part::Plot(speed_up(first, look)),
         heading("one run under each scheduler"),
     ];
+    // One scale for all schedulers, so that equal colours are equal counts.
+    let misses = look.runs.iter().flat_map(|run| &run.trace.misses);
+    let most = misses.map(|lines| lines.0).max().unwrap_or(0) as f64 / 1e6;
     for run in &look.runs {
         parts.push(Part::Plot(time_line(&look.machine, run)));
-        let tree = Part::Tree(tree(&look.machine, run));
+        let tree = Part::Tree(tree(&look.machine, run, most));
         match occupancy(&look.machine, run) {
             Some(claims) => parts.extend([tree, Part::Plot(claims)]),
             None => parts.push(tree),
@@ -234,12 +228,12 @@ fn time_line(machine: &Machine, run: &Looked) -> Plot {
     );
     let plot = Plot::new(title, PlotKind::Categories, Axis::linear("M cycles"), "worker", series);
     let names = (0..homes.len()).map(|at| format!("{} {at}", Level::name_of(level)));
-    let names = ["idle".to_owned(), "no cache".to_owned()].into_iter().chain(names);
+    let names = ["idle".to_owned(), "bound to none".to_owned()].into_iter().chain(names);
     Plot { categories: names.collect(), ..plot }
 }
 
-/// The caches, coloured by their misses.
-fn tree(machine: &Machine, run: &Looked) -> Tree {
+/// The caches, coloured by their misses, on a scale that ends at `most` millions.
+fn tree(machine: &Machine, run: &Looked, most: f64) -> Tree {
     let mut nodes: Vec<Node> = Vec::new();
     let mut waiting = vec![(ClusterId::ROOT, None)];
     let mut seen = std::collections::BTreeMap::new();
@@ -257,7 +251,7 @@ fn tree(machine: &Machine, run: &Looked) -> Tree {
         waiting.extend(cluster.children.iter().rev().map(|child| (*child, Some(own))));
     }
     let title = format!("{}: misses of each cache", run.scheduler);
-    Tree { title, unit: "M misses".to_owned(), nodes }
+    Tree { title, unit: "M misses".to_owned(), most, nodes }
 }
 
 /// How much of each last-level cache was given out over time; `None` where the policy gives none.
@@ -284,7 +278,7 @@ fn occupancy(machine: &Machine, run: &Looked) -> Option<Plot> {
     });
     let title = format!("{}: how much of each last-level cache was given out", run.scheduler);
     let series: Vec<_> = series.collect();
-    Some(Plot::new(title, PlotKind::Lines, Axis::linear("M cycles"), "% of the cache", series))
+    Some(Plot::new(title, PlotKind::Steps, Axis::linear("M cycles"), "% of the cache", series))
 }
 
 #[cfg(test)]
@@ -321,7 +315,7 @@ mod tests {
     fn a_time_line_shows_who_ran_what_bound_to_which_cache() {
         let look = look();
         let plot = time_line(&look.machine, &look.runs[0]);
-        assert_eq!(plot.categories, ["idle", "no cache", "L3 0", "L3 1"]);
+        assert_eq!(plot.categories, ["idle", "bound to none", "L3 0", "L3 1"]);
         let at = |worker: usize, moment: usize| plot.series[worker].points[moment].y;
         assert_eq!((at(0, 10), at(0, 900), at(1, 10)), (1.0, 0.0, 0.0));
         assert_eq!((at(3, 10), at(3, 900)), (0.0, 3.0));
@@ -330,7 +324,7 @@ mod tests {
     #[test]
     fn the_tree_has_every_cache_with_its_misses() {
         let look = look();
-        let tree = tree(&look.machine, &look.runs[0]);
+        let tree = tree(&look.machine, &look.runs[0], 7.0);
         assert_eq!(tree.nodes.len(), look.machine.clusters().len());
         let named = |name: &str| tree.nodes.iter().find(|node| node.name == name).unwrap();
         assert_eq!((named("memory").parent, named("memory").value), (None, 0.0));

@@ -3,6 +3,7 @@
 pub(crate) mod comparison;
 pub(crate) mod native;
 pub(crate) mod sizes;
+mod spent;
 pub(crate) mod verify;
 
 pub(crate) use befit_page::html::{escape, prose};

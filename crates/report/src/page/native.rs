@@ -2,7 +2,6 @@
 
 use befit_lab::{NativeResults, NativeSummary, Seconds, Spread};
 use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
-use befit_sched::Breakdown;
 
 use super::{heading, pair, paragraph};
 
@@ -13,11 +12,11 @@ pub fn page(results: &NativeResults) -> Page {
     let mut parts: Vec<Part> = Vec::new();
     if let Some(first) = block.first() {
         parts.push(paragraph(&format!(
-            "On {}, {} threads; medians of {} runs of each scheduler, in turn. Bars show the \
-             range.",
+            "On {}, {} threads; medians of {} runs of each scheduler, in turn. Thin lines at \
+             the bars' ends show the range.",
             first.machine, first.threads, first.repeats
         )));
-        parts.extend(pair([times(block), shares(block)]));
+        parts.extend(pair([times(block), spent(block)]));
         parts.push(heading("workers"));
         parts.extend(pair([workers(block), tasks(block)]));
     }
@@ -38,18 +37,16 @@ fn times(block: &[NativeSummary]) -> Plot {
     Plot::new("Time", PlotKind::Bars, Axis::linear("scheduler"), "ms", series)
 }
 
-fn shares(block: &[NativeSummary]) -> Plot {
-    let names = Breakdown::<f64>::NAMES;
-    let series = names.iter().enumerate().map(|(part, name)| {
-        let points = block.iter().map(|s| {
-            let time = s.total.time.map(|part| part.median);
-            let whole = time.total().number().max(f64::MIN_POSITIVE);
-            (s.scheduler.name(), 100.0 * time.parts()[part].number() / whole)
-        });
-        Series::new(*name, points)
+/// What the time of all workers together went on: parts of it, in the order of `Breakdown::NAMES`.
+const PARTS: [&str; 5] = ["program", "adding tasks", "getting tasks", "ending tasks", "idle"];
+
+fn spent(block: &[NativeSummary]) -> Plot {
+    let series = block.iter().map(|s| {
+        let points = PARTS.iter().zip(s.total.time.parts());
+        Series::new(s.scheduler.name(), points.map(|(name, time)| ms(name, &time)))
     });
-    let title = "Where the workers' time went";
-    Plot::new(title, PlotKind::Stacked, Axis::linear("scheduler"), "% of it", series)
+    let title = "What the time of all workers went on";
+    Plot::new(title, PlotKind::Bars, Axis::linear(""), "ms", series)
 }
 
 /// How long each worker was in the program's own code.
@@ -59,7 +56,7 @@ fn workers(block: &[NativeSummary]) -> Plot {
         let points = points.map(|(at, did)| ms(&at.to_string(), &did.time.parts()[0]));
         Series::new(s.scheduler.name(), points)
     });
-    Plot::new("Active time", PlotKind::Bars, Axis::linear("worker"), "ms", series)
+    Plot::new("Time in the program", PlotKind::Bars, Axis::linear("worker"), "ms", series)
 }
 
 fn tasks(block: &[NativeSummary]) -> Plot {
