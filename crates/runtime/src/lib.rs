@@ -62,6 +62,8 @@ mod machine;
 mod serial;
 mod stats;
 #[cfg(not(befit_record))]
+mod system;
+#[cfg(not(befit_record))]
 mod threads;
 
 #[cfg(befit_record)]

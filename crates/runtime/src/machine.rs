@@ -8,6 +8,19 @@ use std::{sync::OnceLock, thread};
 use befit_machine::{Host, Machine};
 use befit_sched::SchedulerKind::{self, Auto, Homes, Ws};
 
+/// This machine, with the CPUs that one system call tells.
+#[cfg(not(befit_record))]
+fn host() -> Host {
+    let cpus = crate::system::affinity(None);
+    let numbers = |cpus: Vec<usize>| cpus.into_iter().map(|cpu| cpu as u32).collect();
+    cpus.map_or_else(Host::here, |cpus| Host::running_on(numbers(cpus)))
+}
+
+#[cfg(befit_record)]
+fn host() -> Host {
+    Host::here()
+}
+
 /// The machine of a pool.
 #[derive(Debug)]
 pub(crate) struct PoolMachine {
@@ -21,7 +34,7 @@ pub(crate) struct PoolMachine {
 impl PoolMachine {
     /// The machine that this runs on. Only its CPUs are counted now.
     pub(crate) fn here() -> Self {
-        let host = Host::here();
+        let host = host();
         match host.cpus() {
             // The later reading is of the same CPUs, whatever limits the reading thread has.
             Ok(Some(cpus)) => Self {

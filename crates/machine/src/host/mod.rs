@@ -45,12 +45,17 @@ pub struct Host {
 impl Host {
     /// This machine, within this thread's affinity mask (which threads inherit from their process).
     pub fn here() -> Self {
-        let affinity = affinity();
-        Self { online: affinity.is_some(), affinity, ..Self::at("/") }
+        Self::at("/")
+    }
+
+    /// This machine, where the system has said that this thread may run on these CPUs, and that
+    /// they are online. [`Self::here`] reads files for that.
+    pub fn running_on(cpus: Vec<u32>) -> Self {
+        Self { affinity: Some(cpus), online: true, ..Self::at("/") }
     }
 
     /// A machine whose `/sys` and `/proc` stand under `root`. Its affinity mask is read from
-    /// `/proc/self/status`.
+    /// `/proc/thread-self/status`, or from `/proc/self/status` where that is not there.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), affinity: None, online: false, quota: true }
     }
@@ -139,18 +144,4 @@ fn unnumbered() -> Result<Machine, MachineError> {
     let count = std::thread::available_parallelism().map_or(1, |n| n.get());
     let core = tree::assumed_core(100, vec![crate::Part::worker(None)]);
     MachineSpec::new(ASSUMED, vec![core; count]).build()
-}
-
-#[cfg(target_os = "linux")]
-fn affinity() -> Option<Vec<u32>> {
-    use rustix::thread::{CpuSet, sched_getaffinity};
-    // Of CPUs that are online only: see sched_setaffinity(2). Fails where there are more CPUs than
-    // fit in the set; /proc/self/status then tells.
-    let set = sched_getaffinity(None).ok()?;
-    Some((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn affinity() -> Option<Vec<u32>> {
-    None
 }

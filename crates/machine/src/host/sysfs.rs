@@ -35,10 +35,11 @@ impl Files<'_> {
         self.text(path).map(|text| self.parse_list(path, &text)).transpose()
     }
 
-    /// A list in the line `key:` of /proc/self/status.
+    /// A list in the line `key:` of what the system says of this thread, or of its process.
     pub(super) fn list_in_status(&self, key: &str) -> Result<Option<Vec<u32>>, MachineError> {
-        let path = "proc/self/status";
-        let Some(status) = self.text(path) else { return Ok(None) };
+        let paths = ["proc/thread-self/status", "proc/self/status"];
+        let found = paths.iter().find_map(|path| Some((path, self.text(path)?)));
+        let Some((path, status)) = found else { return Ok(None) };
         let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
         line.map(|text| self.parse_list(path, text)).transpose()
     }

@@ -109,7 +109,10 @@ fn only_cpus_of_the_affinity_mask_are_used() {
     assert_eq!(cpus(&m), [2, 3]);
     assert_eq!(m.clusters().len(), 1 + 1 + 2 + 2);
     let status = "Name:\tx\nCpus_allowed_list:\t4-5\nMems:\t0";
-    assert_eq!(cpus(&detect(&two_sockets().with("proc/self/status", status))), [4, 5]);
+    let process = || two_sockets().with("proc/self/status", status);
+    assert_eq!(cpus(&detect(&process())), [4, 5]);
+    let thread = process().with("proc/thread-self/status", "Cpus_allowed_list:\t1");
+    assert_eq!(cpus(&detect(&thread)), [1]);
     let error = two_sockets().host().affinity([64]).detect().unwrap_err();
     assert_eq!(error.to_string(), "affinity mask: holds no online CPU");
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
-use crate::{Pin, machine::PoolMachine};
+use crate::{Pin, machine::PoolMachine, system};
 
 /// CPUs that living pools are pinned to.
 static CLAIMED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
@@ -52,12 +52,12 @@ impl Claim {
     /// Pins the calling thread, which is thread `thread` of the pool. A refusal is ignored: the
     /// pool works without.
     pub(super) fn pin(&self, thread: usize) {
-        let _ = set_affinity(&[self.cpus[thread]]);
+        system::set_affinity(&[self.cpus[thread]]);
     }
 
     /// The pool's thread on the processor that the calling thread runs on, if it has one there.
     pub(super) fn thread_here(&self) -> Option<usize> {
-        let here = current_cpu()?;
+        let here = system::current_cpu()?;
         self.cpus.iter().position(|cpu| *cpu == here)
     }
 }
@@ -74,52 +74,11 @@ impl Drop for Claim {
 /// Lets the calling thread run on all allowed CPUs again: it was started by a pinned thread and has
 /// inherited its place.
 pub(super) fn unpin() {
-    let _ = set_affinity(&allowed_cpus());
+    system::set_affinity(&allowed_cpus());
 }
 
 /// The CPUs that the process may use, in ascending order: those of its main thread, which no pool
 /// pins. Empty where the system does not say.
-#[cfg(target_os = "linux")]
 pub(super) fn allowed_cpus() -> Vec<usize> {
-    use rustix::{
-        process::getpid,
-        thread::{CpuSet, sched_getaffinity},
-    };
-    let Ok(set) = sched_getaffinity(Some(getpid())) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
-}
-
-/// The CPU that the calling thread runs on at the moment.
-#[cfg(target_os = "linux")]
-fn current_cpu() -> Option<usize> {
-    Some(rustix::thread::sched_getcpu())
-}
-
-/// Lets the calling thread run on `cpus` only.
-#[cfg(target_os = "linux")]
-fn set_affinity(cpus: &[usize]) -> Result<(), rustix::io::Errno> {
-    use rustix::thread::{CpuSet, sched_setaffinity};
-    if cpus.is_empty() {
-        return Ok(());
-    }
-    let mut set = CpuSet::new();
-    for cpu in cpus {
-        set.set(*cpu);
-    }
-    sched_setaffinity(None, &set)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn allowed_cpus() -> Vec<usize> {
-    Vec::new()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn current_cpu() -> Option<usize> {
-    None
-}
-
-#[cfg(not(target_os = "linux"))]
-fn set_affinity(_: &[usize]) -> Result<(), std::convert::Infallible> {
-    Ok(())
+    system::affinity(Some(std::process::id())).unwrap_or_default()
 }

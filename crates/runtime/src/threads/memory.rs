@@ -8,6 +8,8 @@ use std::{
 
 use befit_machine::Bytes;
 
+use crate::system;
+
 /// For so long a figure is taken to be right.
 const FRESH: Duration = Duration::from_millis(20);
 
@@ -35,17 +37,7 @@ fn look_up() -> Option<Bytes> {
     let text = fs::read_to_string("/proc/self/statm").ok()?;
     let mut pages = text.split_ascii_whitespace().skip(1).map(str::parse::<u64>);
     let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
-    Some(Bytes(resident.saturating_sub(shared).saturating_mul(page()?)))
-}
-
-#[cfg(target_os = "linux")]
-fn page() -> Option<u64> {
-    Some(rustix::param::page_size() as u64)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn page() -> Option<u64> {
-    None
+    Some(Bytes(resident.saturating_sub(shared).saturating_mul(system::page()?)))
 }
 
 #[cfg(all(test, target_os = "linux", not(miri)))]
