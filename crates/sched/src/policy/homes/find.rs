@@ -147,13 +147,19 @@ impl<T: Handle> Homes<T> {
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
                     let workers = self.workers(look.socket);
                     let here = |home: Home| self.row(home).of(workers, home.kind);
-                    return Some(self.claim(rehome(ready, here)));
+                    let before = home_of(&ready).filter(|_| ready.stage == Stage::Start);
+                    let ready = rehome(ready, here);
+                    if !self.is_wide(&ready) {
+                        before.inspect(|home| _ = self.is_dealt_out(*home));
+                    }
+                    return Some(self.claim(ready));
                 }
             }
         }
+        let all_dealt = self.undealt.load(SeqCst) == 0;
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for worker in others(indices(self.sockets.workers(victim)), usize::MAX, env) {
-                let free = self.is_free(worker as u32);
+                let free = all_dealt && self.is_free(worker as u32);
                 let may = |ready: &Entry<T>| free || self.is_paid(look, ready);
                 let price = if free { Duration::ZERO } else { price };
                 let found = self.rob(look, worker, price, may, env);

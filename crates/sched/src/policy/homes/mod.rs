@@ -36,7 +36,8 @@
 //!    would have been run in its place soon. Between two rounds there is nothing to be had: waiting
 //!    for a round pays for nothing. A claim keeps nobody waiting for longer, either. Tasks whose
 //!    worker brought in hardly any lines lately, for what it computed, are taken at once: counters
-//!    tell it, where there are any.
+//!    tell it, where there are any. But not while tasks are still to be dealt out, as who has
+//!    nothing yet will soon have its own part.
 //! 7. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
 //!    that could not run it.
 //!
@@ -101,6 +102,8 @@ pub(crate) struct Homes<T> {
     stacks: Vec<CachePadded<Stack<T>>>,
     /// What is still to be dealt out to several sockets.
     upper: Line<T>,
+    /// How many tasks wait to be dealt out, or are being so.
+    undealt: CachePadded<AtomicU32>,
     rows: Rows,
     /// Per socket: its cache.
     caches: Vec<Bytes>,
@@ -154,6 +157,7 @@ impl<T: Handle> Homes<T> {
             spread: queues(2 * workers, count),
             stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
             upper: Line::new(LockId(2 * workers + 2 * count)),
+            undealt: CachePadded::default(),
             rows,
             caches,
             private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
@@ -176,6 +180,16 @@ impl<T: Handle> Homes<T> {
     fn ends(&self, home: Home) -> [usize; 2] {
         let row = self.row(home);
         [row.first(home), row.last(home)].map(|w| self.sockets.of(WorkerId(w)))
+    }
+
+    /// Whether what is at home there is still to be dealt out to several workers.
+    fn is_undealt(&self, home: Home) -> bool {
+        home.kind == Kind::Dealt && self.row(home).is_wide(home)
+    }
+
+    /// What was at home there is dealt out. Returns whether it was the last.
+    fn is_dealt_out(&self, home: Home) -> bool {
+        self.is_undealt(home) && self.undealt.fetch_sub(1, SeqCst) == 1
     }
 
     /// Whether a worker has nothing to do.
@@ -249,6 +263,9 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         // Whoever deals it out does so at its beginning, where its first part stays.
         let row = self.row(home);
         let is_wide = row.is_wide(home);
+        if self.is_undealt(home) {
+            self.undealt.fetch_add(1, SeqCst);
+        }
         let owner = if is_wide { row.first(home) } else { row.middle(home) };
         let is_part = parent.is_some_and(|parent| parent.with(home.kind) != home);
         let is_idle = is_part && self.is_idle(owner);
@@ -291,9 +308,11 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         self.crew.begins(w, env);
     }
 
-    fn done(&self, w: WorkerId, _: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
+    fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
         self.crew.ends(w, env);
-        if self.crew.is_later(env) {
+        let begun = Home::read(strand.task.mark).filter(|_| strand.stage == Stage::Start);
+        let all_dealt = begun.is_some_and(|home| self.is_dealt_out(home));
+        if self.crew.is_later(env) || all_dealt {
             return Some(ClusterId::ROOT);
         }
         let socket = self.sockets.of(w);

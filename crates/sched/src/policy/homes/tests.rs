@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use befit_machine::{Bytes, WorkerId};
+use befit_machine::{Bytes, ClusterId, WorkerId};
 
 use crate::{
     Ask, Env, ForkOrder, LockId, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage,
@@ -185,6 +185,12 @@ fn from_afar_is_taken_at_once_only_what_computes_much_for_what_it_moves() {
             task = found.task;
             add(task.child(0, None, None).beside(TaskInfo::UNKNOWN), &mut env);
         }
+        // While another computation is being dealt out, nobody takes it at once.
+        add(TaskInfo::root(None, None), &mut env);
+        let other = policy.get(WorkerId(1), Ask::ANYTHING, &mut env).unwrap();
+        assert!(policy.get(WorkerId(3), Ask::ANYTHING, &mut env).is_none());
+        let asked = policy.done(WorkerId(1), &other.strand(), &mut env);
+        assert_eq!(asked, Some(ClusterId::ROOT));
         let found = policy.get(WorkerId(3), Ask::ANYTHING, &mut env);
         assert_eq!(found.is_some(), free, "{private_misses}");
         // Before it sleeps it takes whatever there is.
