@@ -11,6 +11,7 @@
 //! One recording shows what varies within it. What is the same for all of its tasks (the length of
 //! a row, say) can only be guessed; two recordings of inputs of different sizes show that too.
 
+mod ancestors;
 mod fit;
 mod samples;
 mod select;
@@ -58,8 +59,7 @@ pub fn learn(programs: &[&Program], looked_at: &dyn Fn(u64)) -> SizeTable {
     programs.sort_by_key(|program| program.total_touches());
     let mut samples = Samples::new();
     for (number, program) in (0..).zip(&programs) {
-        let footprints = program.footprints(looked_at);
-        samples::add(&mut samples, number, program, &footprints);
+        samples::add(&mut samples, number, program, looked_at);
     }
     samples.retain(|_, samples| samples.tells());
     let mut sites: Vec<_> = samples.iter().map(|(key, samples)| site(*key, samples)).collect();

@@ -1,10 +1,12 @@
 //! The tasks of recordings, as rows of figures to learn from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use befit_machine::Bytes;
 use befit_program::{Declared, Footprint, Op, Program, Site, TaskId};
 use befit_sched::sizes::{Predicted, SiteIndex, SiteKey, SizeTable, Word, Words};
+
+use crate::ancestors::{Ancestor, Ancestors};
 
 /// One recorded task.
 #[derive(Clone, Debug)]
@@ -22,19 +24,24 @@ pub(crate) struct Sample {
 const KEPT: usize = 256;
 
 /// The tasks of one depth and recording: all, or each so-many-th.
-#[derive(Clone, Debug, Default)]
-struct Stratum {
+#[derive(Clone, Debug)]
+struct Stratum<T> {
     seen: usize,
     stride: usize,
-    kept: Vec<Sample>,
+    kept: Vec<T>,
 }
 
-impl Stratum {
-    /// Keeps every `stride`-th sample; when they get too many, every second one of those.
-    fn add(&mut self, sample: impl FnOnce() -> Sample) {
-        self.stride = self.stride.max(1);
+impl<T> Default for Stratum<T> {
+    fn default() -> Self {
+        Self { seen: 0, stride: 1, kept: Vec::new() }
+    }
+}
+
+impl<T> Stratum<T> {
+    /// Keeps every `stride`-th task; when they get too many, every second one of those.
+    fn add(&mut self, task: T) {
         if self.seen.is_multiple_of(self.stride) {
-            self.kept.push(sample());
+            self.kept.push(task);
         }
         self.seen += 1;
         if self.kept.len() > KEPT {
@@ -54,15 +61,10 @@ pub(crate) struct SiteSamples {
     /// How many there are.
     pub(crate) tasks: u64,
     /// By recording and depth.
-    strata: BTreeMap<(u32, u32), Stratum>,
+    strata: BTreeMap<(u32, u32), Stratum<Sample>>,
 }
 
 impl SiteSamples {
-    fn add(&mut self, recording: u32, depth: u32, sample: impl FnOnce() -> Sample) {
-        self.tasks += 1;
-        self.strata.entry((recording, depth)).or_default().add(sample);
-    }
-
     /// Whether more than one task of a recording, or different words of one a recording, tell how
     /// its tasks differ. Where they do not, a guess would be dangerous: a task that stands alone
     /// often holds the whole program, and a size that is too small binds all of that to one cache.
@@ -88,30 +90,91 @@ impl SiteSamples {
 /// All sites' samples.
 pub(crate) type Samples = BTreeMap<SiteKey, SiteSamples>;
 
-/// Adds the tasks of recording `number`. Time O(tasks · log sites).
-pub(crate) fn add(samples: &mut Samples, number: u32, program: &Program, footprints: &[Footprint]) {
-    let keys = keys(program);
-    let depths = depths(program);
-    let work = work(program);
+/// A task that is kept, and the task with a site that forks it.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    task: TaskId,
+    /// With its depth.
+    parent: Option<(TaskId, u32)>,
+}
+
+/// What is measured of a task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    footprint: Footprint,
+    work: u64,
+}
+
+/// Adds the tasks of recording `number`; `looked_at` hears of its touches. Time O(touches · log
+/// depth + tasks · log sites), memory as [`Program::each_footprint`] and for what is kept.
+pub(crate) fn add(samples: &mut Samples, number: u32, program: &Program, looked_at: &dyn Fn(u64)) {
+    let mut strata = strata(program);
+    let mut figures = HashMap::new();
+    for kept in strata.values().flat_map(|stratum| &stratum.kept) {
+        let with_parent = [Some(kept.task), kept.parent.map(|(parent, _)| parent)];
+        figures.extend(with_parent.into_iter().flatten().map(|task| (task, Figures::default())));
+    }
+    measure(program, &mut figures, looked_at);
     let line = program.meta().line_size.0;
-    let bytes = |lines: u64| (lines * line) as f64;
-    for task in (0..program.tasks()).map(TaskId) {
-        let has_site = |task: TaskId| keys[program.site(task).0 as usize];
-        let Some(site) = has_site(task) else { continue };
-        let (place, footprint) = (task.0 as usize, footprints[task.0 as usize]);
-        let parent = program.parent(task).filter(|parent| has_site(*parent).is_some());
-        let sample = || {
+    let size = |task: TaskId| figures[&task].footprint.task.0 * line;
+    for ((site, depth), stratum) in std::mem::take(&mut strata) {
+        let sample = |Kept { task, parent }| {
             let mut words = words(program, task);
-            words.depth = depths[place];
-            words.parent = parent.map(|parent| {
-                let size = Bytes(footprints[parent.0 as usize].task.0 * line);
-                (size, depths[parent.0 as usize])
-            });
-            let figures = [bytes(footprint.task.0), bytes(footprint.strand.0), work[place] as f64];
+            words.depth = depth;
+            words.parent = parent.map(|(parent, depth)| (Bytes(size(parent)), depth));
+            let Figures { footprint, work } = figures[&task];
+            let strand = footprint.strand.0 * line;
+            let figures = [size(task), strand, work].map(|figure| figure as f64);
             Sample { task: words, recording: number, figures }
         };
-        samples.entry(site).or_default().add(number, depths[place], sample);
+        let Stratum { seen, stride, kept } = stratum;
+        let kept = kept.into_iter().map(sample).collect();
+        let of_site = samples.entry(site).or_default();
+        of_site.tasks += seen as u64;
+        of_site.strata.insert((number, depth), Stratum { seen, stride, kept });
     }
+}
+
+/// The tasks to keep, by site and depth.
+fn strata(program: &Program) -> BTreeMap<(SiteKey, u32), Stratum<Kept>> {
+    let keys = keys(program);
+    let mut strata: BTreeMap<_, Stratum<Kept>> = BTreeMap::new();
+    let mut walk = Ancestors::<Option<SiteKey>>::new();
+    for task in (0..program.tasks()).map(TaskId) {
+        let (entered, parent) = walk.enter(program, task, |_, _| {});
+        entered.value = keys[program.site(task).0 as usize];
+        let Some(site) = entered.value else { continue };
+        let parent = parent.filter(|parent| parent.value.is_some());
+        let parent = parent.map(|parent| (parent.task, parent.depth));
+        strata.entry((site, entered.depth)).or_default().add(Kept { task, parent });
+    }
+    strata
+}
+
+/// Measures the tasks that have a place in `figures`. Work is in operations, descendants included.
+fn measure(program: &Program, figures: &mut HashMap<TaskId, Figures>, looked_at: &dyn Fn(u64)) {
+    program.each_footprint(looked_at, |task, footprint| {
+        if let Some(figures) = figures.get_mut(&task) {
+            figures.footprint = footprint;
+        }
+    });
+    let mut left = |of: Ancestor<u64>, around: Option<&mut Ancestor<u64>>| {
+        if let Some(figures) = figures.get_mut(&of.task) {
+            figures.work = of.value;
+        }
+        if let Some(around) = around {
+            around.value += of.value;
+        }
+    };
+    let mut walk = Ancestors::<u64>::new();
+    for task in (0..program.tasks()).map(TaskId) {
+        let own = program.ops(task).map(|op| match op {
+            Op::Strand(strand) => program.work(strand).operations(),
+            Op::Fork { .. } | Op::Sync(_) => 0,
+        });
+        walk.enter(program, task, &mut left).0.value = own.sum();
+    }
+    walk.end(left);
 }
 
 /// What a task captured.
@@ -130,18 +193,17 @@ pub(crate) fn memory(program: &Program) -> Bytes {
 pub struct Predictor<'a> {
     table: &'a SizeTable,
     sites: Vec<Option<SiteIndex>>,
-    depths: Vec<u32>,
     memory: Bytes,
-    /// Of each task, the nearest one of known size that it is in, or is itself; with its depth.
-    known: Vec<Option<(Bytes, u32)>>,
+    /// Of the task and those around it, the nearest one of known size that it is in, or is itself;
+    /// with its depth.
+    known: Ancestors<Option<(Bytes, u32)>>,
 }
 
 impl<'a> Predictor<'a> {
     /// At the first task.
     pub fn new(program: &Program, table: &'a SizeTable) -> Self {
         let sites = keys(program).into_iter().map(|key| table.site(key?)).collect();
-        let known = vec![None; program.tasks() as usize];
-        Self { table, sites, depths: depths(program), memory: memory(program), known }
+        Self { table, sites, memory: memory(program), known: Ancestors::new() }
     }
 
     /// The table's sizes of a task. Tasks are predicted in order, each once; a task of which a size
@@ -152,15 +214,15 @@ impl<'a> Predictor<'a> {
         task: TaskId,
         declared: Declared,
     ) -> Option<Predicted> {
-        let (place, depth) = (task.0 as usize, self.depths[task.0 as usize]);
-        let parent = program.parent(task).and_then(|parent| self.known[parent.0 as usize]);
+        let (entered, parent) = self.known.enter(program, task, |_, _| {});
+        let (depth, parent) = (entered.depth, parent.and_then(|parent| parent.value));
         let found = self.sites[program.site(task).0 as usize].and_then(|site| {
             let mut words = words(program, task);
             (words.depth, words.parent, words.memory) = (depth, parent, Some(self.memory));
             self.table.predict(site, &words)
         });
         let size = declared.size.or(found.map(|found| found.size));
-        self.known[place] = size.map(|size| (size, depth)).or(parent);
+        entered.value = size.map(|size| (size, depth)).or(parent);
         found
     }
 }
@@ -173,39 +235,4 @@ pub fn keys(program: &Program) -> Vec<Option<SiteKey>> {
         name => Some(SiteKey::of(name, site.bytes as usize, site.index.into())),
     };
     program.sites().iter().map(key).collect()
-}
-
-/// Each task's depth. The halves of a `join` are two forks and a sync without a strand between.
-pub(crate) fn depths(program: &Program) -> Vec<u32> {
-    let mut depths = vec![0; program.tasks() as usize];
-    // A parent stands in front of its children.
-    for task in (0..program.tasks()).map(TaskId) {
-        let ops: Vec<Op> = program.ops(task).collect();
-        for ops in ops.windows(3) {
-            if let [Op::Fork { child: a, scope }, Op::Fork { child: b, scope: of_b }, Op::Sync(end)] =
-                *ops
-                && (scope, scope) == (of_b, end)
-            {
-                let depth = depths[task.0 as usize] + 1;
-                (depths[a.0 as usize], depths[b.0 as usize]) = (depth, depth);
-            }
-        }
-    }
-    depths
-}
-
-/// Each task's work in operations, descendants included.
-fn work(program: &Program) -> Vec<u64> {
-    let mut work = vec![0; program.tasks() as usize];
-    for task in (0..program.tasks()).rev().map(TaskId) {
-        let own = program.ops(task).map(|op| match op {
-            Op::Strand(strand) => program.work(strand).operations(),
-            Op::Fork { .. } | Op::Sync(_) => 0,
-        });
-        work[task.0 as usize] += own.sum::<u64>();
-        if let Some(parent) = program.parent(task) {
-            work[parent.0 as usize] += work[task.0 as usize];
-        }
-    }
-    work
 }
