@@ -33,15 +33,21 @@ use crate::{
             SpawnedRef, ThreadEnv,
         },
         latch::{Latch, ThreadLatch},
-        primitive::{AtomicBool, AtomicUsize, Mutex, UnsafeCell, lock},
+        primitive::{AtomicU32, AtomicUsize, Mutex, UnsafeCell, lock},
         scope::Fifos,
         sleep::PutOff,
     },
 };
 
-/// As long as a call from outside takes no longer, the notifications of forks that were predicted
-/// to be short are put off.
+/// As long as a call from outside takes no longer, a fork that is predicted to be short is held
+/// back.
 const YOUNG: Duration = Duration::from_micros(50);
+
+/// So many calls that are not over soon may come between those that are.
+const FEW: u32 = 3;
+
+/// After more than [`FEW`], one call of so many is taken for short all the same.
+const TRIES: u32 = 16;
 
 /// What the threads of one pool share.
 pub(crate) struct Registry {
@@ -56,8 +62,9 @@ pub(crate) struct Registry {
     outside: AtomicUsize,
     /// The threads outside that wait for what they have given to the pool.
     waiting: AtomicUsize,
-    /// The last call from outside that wanted to put notifications off was over soon.
-    calls_are_short: AtomicBool,
+    /// How many calls from outside in a row, of those in which a fork was or would have been held
+    /// back, were not over soon.
+    long_calls: AtomicU32,
     pub(super) handlers: Handlers,
     /// What each thread must run itself.
     pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
@@ -100,7 +107,7 @@ impl Registry {
             alive: Mutex::new(Alive { threads, awaited: 0, over: false, waiter: None }),
             outside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
-            calls_are_short: AtomicBool::new(false),
+            long_calls: AtomicU32::new(FEW),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
             outboxes: (0..threads).map(|_| Arc::new(Outbox::new())).collect(),
@@ -219,7 +226,8 @@ impl Registry {
         op: impl FnOnce(&Worker) -> R + Send,
     ) -> R {
         let latch = Arc::new(ThreadLatch::new());
-        let puts_off = self.calls_are_short.load(Relaxed);
+        let long_calls = self.long_calls.load(Relaxed);
+        let puts_off = long_calls < FEW || long_calls.is_multiple_of(TRIES);
         let put_off = PutOff::new(puts_off);
         let op = |worker: &Worker| worker.run_call(&put_off, || op(worker));
         let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
@@ -235,14 +243,23 @@ impl Registry {
         if spins {
             latch.spin();
         }
-        if puts_off && !latch.wait_until(young_until) && put_off.end() {
-            self.engine.pass_on(self.engine.worker(0), ClusterId::ROOT);
+        if puts_off
+            && !latch.wait_until(young_until)
+            && let Some((worker, job, task)) = put_off.end()
+        {
+            self.add_from_outside(worker, job, task, number);
+            if self.engine.capabilities.may_refuse {
+                // The policy may have bound it to the worker that waits for it: another must look,
+                // and be refused it, to get it when nothing moves.
+                self.engine.pass_on(worker, ClusterId::ROOT);
+            }
         }
         latch.wait();
         if put_off.is_wanted() {
             let was_short = Instant::now() < young_until;
-            if was_short != puts_off {
-                self.calls_are_short.store(was_short, Relaxed);
+            let now = if was_short { 0 } else { long_calls.wrapping_add(1).max(1) };
+            if now != long_calls {
+                self.long_calls.store(now, Relaxed);
             }
         }
         self.waiting.fetch_sub(1, Relaxed);
@@ -317,6 +334,11 @@ impl Registry {
     /// this number, modulo their number.
     fn inject(&self, job: JobRef, task: TaskInfo, number: usize) {
         let worker = self.engine.worker(number % self.threads());
+        self.add_from_outside(worker, job, task, number);
+    }
+
+    /// Gives the policy a job as `worker`'s. `number` is the calling thread's.
+    fn add_from_outside(&self, worker: WorkerId, job: JobRef, task: TaskInfo, number: usize) {
         let random = Random::new(!self.seed, number as u64);
         let sizes = self.engine.size_source();
         let mut env = ThreadEnv { random: &random, counters: None, meter: None, sizes };

@@ -6,7 +6,7 @@ use befit_machine::Bytes;
 use befit_sched::TaskInfo;
 
 use super::lineage::{Ancestor, Birthplace, Lineage};
-use crate::Work;
+use crate::{Work, threads::fork::PendingFork};
 
 /// What the type of a job knows to do with it.
 #[derive(Debug)]
@@ -128,14 +128,9 @@ impl JobRef {
         unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace, on_stack) }
     }
 
-    /// Whether it lies on a stack and was forked by the job whose lineage is `parent`.
-    ///
-    /// # Safety
-    /// It has not been executed.
-    pub(crate) unsafe fn is_fork_of(self, parent: *const Lineage) -> bool {
-        // SAFETY: not executed, so it is still there (promised to `new`).
-        let header = unsafe { self.header.as_ref() };
-        header.table.on_stack && std::ptr::eq(header.birthplace.get(), parent)
+    /// Whether it is this fork.
+    pub(crate) fn is_fork(self, fork: NonNull<PendingFork>) -> bool {
+        self.header == fork.cast()
     }
 
     /// What is known of the work.

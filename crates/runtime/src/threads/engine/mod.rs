@@ -180,21 +180,7 @@ impl Engine {
     // Always, with its callers: the task is then written where the policy reads it, not copied
     // there.
     #[inline(always)]
-    pub(crate) fn add(&self, w: WorkerId, job: JobRef, task: TaskInfo, env: &mut dyn Env) {
-        self.add_unless(w, job, task, env, || false);
-    }
-
-    /// As [`Self::add`]. Any worker may run the job, and is notified unless `put_off` returns true
-    /// when the policy has it.
-    #[inline(always)]
-    pub(crate) fn add_unless(
-        &self,
-        w: WorkerId,
-        job: JobRef,
-        mut task: TaskInfo,
-        env: &mut dyn Env,
-        put_off: impl FnOnce() -> bool,
-    ) {
+    pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: TaskInfo, env: &mut dyn Env) {
         if self.capabilities.sees_forks && task.depth == 0 {
             // It distinguishes one computation of the program from another.
             // SAFETY: the job has not been executed: the policy gets it only below.
@@ -205,9 +191,7 @@ impl Engine {
             self.queued.fetch_add(1, SeqCst);
         }
         let cluster = self.policy.add(w, Ready { job, task, stage: Stage::Start }, env);
-        if cluster != ClusterId::ROOT || !put_off() {
-            self.notify(w, cluster);
-        }
+        self.notify(w, cluster);
     }
 
     /// `w` made `ready` ready some time ago, and notified of it.

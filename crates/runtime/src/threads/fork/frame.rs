@@ -79,7 +79,8 @@ impl<W: Work> Frame<W> {
     /// Takes the closure out.
     ///
     /// # Safety
-    /// Only by the owner, once, of a fork that has not been published.
+    /// Only by the owner, once, of a fork that no other thread has: it has not been published, or
+    /// was held back and has been taken back.
     pub(crate) unsafe fn take_work(&self) -> W {
         // SAFETY: nobody else knows of the frame, so there is no other access.
         self.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) })

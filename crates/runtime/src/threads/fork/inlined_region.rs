@@ -12,14 +12,12 @@
 
 use std::{
     cell::Cell,
-    sync::atomic::Ordering::SeqCst,
     time::{Duration, Instant},
 };
 
 use befit_sched::forks::{Advice, Grain, SiteId};
 
 use super::{StealRequests, steal_request::stack_pointer};
-use crate::threads::primitive::fence;
 
 /// How far down the stack a region reaches, in bytes: some 64 small frames. A balanced tree of
 /// calls that takes little time is less deep.
@@ -99,9 +97,15 @@ impl InlinedRegions {
         self.depth.get()
     }
 
-    /// Whether a region would begin at the next fork, by `site`.
-    pub(crate) fn predicts_short(&self, site: SiteId) -> bool {
-        self.active.get().is_none() && self.grain.advice(site, self.depth.get()) == Advice::Inline
+    /// Whether the next fork, by `site`, is not known to be worth its price. `known`: it is known
+    /// not to be.
+    pub(crate) fn may_be_short(&self, site: SiteId, known: bool) -> bool {
+        self.active.get().is_none()
+            && match self.grain.advice(site, self.depth.get()) {
+                Advice::Inline => true,
+                Advice::Watch => !known,
+                Advice::Fork => false,
+            }
     }
 
     /// A job begins, forked at `depth`.
@@ -141,30 +145,6 @@ impl InlinedRegions {
         self.active.set(Some(Active { inline_limit: 0, predicted: None }));
         requests.set_inline_limit(0);
         InlinedRegion { inlined_regions: self, requests }
-    }
-
-    /// A region begins that lasts to the end of the job, whatever is requested by now. The job is
-    /// taken for as short as other forks by `site`, unless `is_over`.
-    pub(crate) fn begin_part(
-        &self,
-        requests: &StealRequests,
-        site: SiteId,
-        is_over: impl FnOnce() -> bool,
-    ) {
-        let inline_limit = stack_pointer().saturating_sub(REACH);
-        self.active.set(Some(Active { inline_limit, predicted: Some((site, Instant::now())) }));
-        requests.set_inline_limit(inline_limit);
-        // Whoever ends the call does so, and then raises the limit.
-        fence(SeqCst);
-        if is_over() {
-            requests.raise_inline_limit();
-        }
-    }
-
-    /// That job has ended.
-    pub(crate) fn end_part(&self, requests: &StealRequests) {
-        requests.raise_inline_limit();
-        self.active.set(None);
     }
 
     fn begin<'a>(

@@ -106,11 +106,10 @@ where
         Err(panic) => after_a_panic(worker, &frame, task_b, panic),
     };
     forked.first_has_ended();
-    if worker.forks().youngest_is_published() {
+    if !worker.unlinks(frame.as_pending()) {
         return join_published(worker, &frame, a);
     }
-    worker.forks().pop();
-    // SAFETY: this is its owner, and it has not been published.
+    // SAFETY: this is its owner, and no other thread has it.
     let b = unsafe { frame.take_work() };
     // Another worker may have requested a fork: older ones may be private, and `b` may make none.
     worker.serve(0);
@@ -136,11 +135,10 @@ fn after_a_panic<B: Work>(
     task: Option<&TaskInfo>,
     panic: Box<dyn Any + Send>,
 ) -> ! {
-    if worker.forks().youngest_is_published() {
+    if !worker.unlinks(frame.as_pending()) {
         drop(wait_for(worker, frame));
     } else {
-        worker.forks().pop();
-        // SAFETY: this is its owner, and it has not been published.
+        // SAFETY: this is its owner, and no other thread has it.
         let b = unsafe { frame.take_work() };
         drop(catch_unwind(AssertUnwindSafe(|| run_child(worker, task, b))));
     }
@@ -185,7 +183,7 @@ where
     let (task_a, a_is_sized) = child(worker, parent, 0, &a);
     let (task_b, b_is_sized) = child(worker, parent, 1, &b);
     let (task_a, task_b) = (task_a.beside(task_b.size), task_b.beside(task_a.size));
-    if worker.shows_forks()
+    if (worker.shows_forks() && !worker.hides_fork(Frame::<B>::site()))
         || worker.must_be_placed(parent, &task_a)
         || worker.must_be_placed(parent, &task_b)
     {

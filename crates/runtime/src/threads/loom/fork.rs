@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use befit_sched::forks::SiteId;
+use befit_machine::WorkerId;
+use befit_sched::TaskInfo;
 
 use super::Find;
 use crate::threads::{
     engine::JobRef,
-    fork::{ForkList, Frame, InlinedRegions, PendingFork, StealRequests},
+    fork::{ForkList, Frame, PendingFork, StealRequests},
     latch::Latch,
     primitive::{Mutex, lock},
     sleep::{PutOff, Sleep},
@@ -91,19 +92,55 @@ fn no_steal_request_is_lost_to_a_region_that_begins_at_the_same_time() {
     });
 }
 
+/// A worker holds a fork back, and the thread that waits for the call ends that at any moment.
 #[test]
-fn a_part_of_a_call_that_gets_old_is_inlined_no_longer() {
+fn a_fork_that_is_held_back_is_run_once_and_the_next_join_is_none_of_its_region() {
     ::loom::model(|| {
-        let requests = StealRequests::new();
-        let regions = InlinedRegions::new();
+        let shared = Arc::new(Shared { sleep: Sleep::new(1), job: Mutex::new(None) });
         let call = Arc::new(PutOff::new(true));
-        let watched = Arc::clone(&call);
-        let watching = ::loom::thread::spawn(move || watched.end());
+        let (outside, watched) = (Arc::clone(&shared), Arc::clone(&call));
+        let watching = ::loom::thread::spawn(move || {
+            if let Some((_, job, _)) = watched.end() {
+                *lock(&outside.job) = Some(job);
+                outside.help();
+            }
+        });
+
+        let (forks, requests) = (ForkList::default(), StealRequests::new());
         // SAFETY: it is dropped below.
         let begun = unsafe { call.begin(&requests) };
-        regions.begin_part(&requests, SiteId(1), || call.is_over());
+        let captured = Box::new(20);
+        let frame = Frame::new(move || *captured + 1, 0);
+        forks.push(frame.as_pending());
+        requests.set_requested(false);
+        let (_, fork) = forks.publish_next().unwrap();
+        let latch = Latch::new(shared.sleep.parker(0));
+        // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the wait
+        // below.
+        let job = unsafe { PendingFork::publish(fork, latch, &requests, std::ptr::null()) };
+        let held = call.hold((WorkerId(0), job, TaskInfo::root(None, None)));
+        if let Err((_, job, _)) = held {
+            *lock(&shared.job) = Some(job);
+        }
+        requests.lower_inline_limit(0);
+        if call.take_back(frame.as_pending()) {
+            forks.pop_published();
+            // SAFETY: taken back, and taken here only.
+            assert_eq!(unsafe { frame.take_work() }(), 21);
+        } else {
+            // SAFETY: published above.
+            let latch = unsafe { frame.latch() };
+            let help = Find(|| {
+                shared.help();
+                None::<()>
+            });
+            assert_eq!(shared.sleep.search(0, latch, &help), None);
+            forks.pop_published();
+            // SAFETY: its latch is set; taken here only.
+            assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
+        }
         watching.join().unwrap();
-        assert!(!requests.is_inlined(usize::MAX - 1), "the next join will see it");
+        assert!(held.is_err() || !requests.is_inlined(1), "the next join will see it");
         drop(begun);
     });
 }

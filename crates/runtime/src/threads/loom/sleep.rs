@@ -9,10 +9,9 @@ use std::sync::{
 use befit_machine::ClusterId;
 
 use crate::threads::{
-    fork::StealRequests,
     latch::Latch,
     primitive::{AtomicBool, AtomicUsize, Mutex, lock},
-    sleep::{Notification, PutOff, Search, Sleep},
+    sleep::{Notification, Search, Sleep},
 };
 
 /// The policy of the models: a number of things to take.
@@ -193,52 +192,6 @@ fn a_notification_of_a_worker_whose_latch_is_set_reaches_another() {
         helping.join().unwrap();
         setting.join().unwrap();
     });
-}
-
-/// A worker runs a call and puts off the notification of the one thing that it makes ready. It does
-/// not take the thing itself; `catches_up`: it goes to sleep, and so catches up, while the call may
-/// be young for ever. Else the thread that waits for the call ends it, at any moment.
-fn model_of_a_notification_that_is_put_off(catches_up: bool) {
-    model(3, move || {
-        let shared = Shared::new(1);
-        let put_off = Arc::new(PutOff::new(true));
-        let call = Arc::clone(&put_off);
-        let running = beside(&shared, move |shared| {
-            let requests = StealRequests::new();
-            // SAFETY: it is dropped below.
-            let begun = unsafe { call.begin(&requests) };
-            shared.change(|ready| *ready += 1);
-            if !call.put_off() {
-                shared.notify(false);
-            }
-            if catches_up && call.end() {
-                shared.notify(true);
-            }
-            drop(begun);
-        });
-        let watching = (!catches_up).then(|| {
-            beside(&shared, move |shared| {
-                if put_off.end() {
-                    shared.notify(true);
-                }
-            })
-        });
-        assert!(shared.wait(0));
-        running.join().unwrap();
-        if let Some(watching) = watching {
-            watching.join().unwrap();
-        }
-    });
-}
-
-#[test]
-fn a_notification_that_was_put_off_comes_when_the_call_is_old() {
-    model_of_a_notification_that_is_put_off(false);
-}
-
-#[test]
-fn a_notification_that_was_put_off_comes_before_its_worker_sleeps() {
-    model_of_a_notification_that_is_put_off(true);
 }
 
 /// Of two workers that wait, each held or not, worker 0 is refused the one thing that comes: worker

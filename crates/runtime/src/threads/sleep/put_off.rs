@@ -1,28 +1,34 @@
-//! Notifications that are put off because they are hardly ever needed.
+//! Forks that are held back because nobody else is likely to be needed for them.
 
-use std::{
-    ptr::NonNull,
-    sync::atomic::Ordering::{AcqRel, Acquire, SeqCst},
-};
+use std::ptr::NonNull;
+
+use befit_machine::WorkerId;
+use befit_sched::TaskInfo;
 
 use crate::threads::{
-    fork::StealRequests,
-    primitive::{AtomicU32, Mutex, fence, lock},
+    engine::JobRef,
+    fork::{PendingFork, StealRequests},
+    primitive::{Mutex, lock},
 };
 
-/// A notification was put off, or would have been.
-const PUT_OFF: u32 = 1;
-/// From now on everything is notified.
-const OVER: u32 = 2;
+/// A fork that was published by this worker, and that the policy has not seen.
+pub(crate) type HeldFork = (WorkerId, JobRef, TaskInfo);
 
-/// The notifications of one call from outside the pool. The worker that runs the call puts them off
-/// as long as the call is young; the thread that waits for the call makes up for them when it is
-/// not young any more. See "What is put off" in `README.md`.
+/// The fork that is held back in one call from outside the pool. The worker that runs the call holds
+/// it back as long as the call is young; the thread that waits for the call gives it to the policy
+/// when it is not young any more. See "What is put off" in `README.md`.
 #[derive(Debug)]
-pub(crate) struct PutOff {
-    state: AtomicU32,
+pub(crate) struct PutOff(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// Nothing is held back any more.
+    over: bool,
+    /// A fork was held back, or would have been.
+    wanted: bool,
+    fork: Option<HeldFork>,
     /// Of the worker that runs the call, while it does.
-    requests: Mutex<Option<NonNull<StealRequests>>>,
+    requests: Option<NonNull<StealRequests>>,
 }
 
 // SAFETY: all else is `Send`; the requests, which are `Sync`, are used under the lock only, and are
@@ -32,10 +38,9 @@ unsafe impl Send for PutOff {}
 unsafe impl Sync for PutOff {}
 
 impl PutOff {
-    /// `may`: notifications may be put off. Else it is only found out whether they would be.
+    /// `may`: a fork may be held back. Else it is only found out whether one would be.
     pub(crate) fn new(may: bool) -> Self {
-        let state = AtomicU32::new(if may { 0 } else { OVER });
-        Self { state, requests: Mutex::new(None) }
+        Self(Mutex::new(State { over: !may, wanted: false, fork: None, requests: None }))
     }
 
     /// A worker that has these `requests` begins to run the call, until the result is dropped.
@@ -43,37 +48,56 @@ impl PutOff {
     /// # Safety
     /// The result is dropped before the worker's thread ends.
     pub(crate) unsafe fn begin(&self, requests: &StealRequests) -> Begun<'_> {
-        if !self.is_over() {
-            *lock(&self.requests) = Some(NonNull::from(requests));
-        }
+        lock(&self.0).requests = Some(NonNull::from(requests));
         Begun(self)
     }
 
-    /// The worker, after it has made something ready: whether it need not notify. Whoever
-    /// [ends](Self::end) this then does.
-    pub(crate) fn put_off(&self) -> bool {
-        self.state.fetch_or(PUT_OFF, AcqRel) & OVER == 0
+    /// The worker, which would hold a fork back: whether the call is young.
+    pub(crate) fn is_young(&self) -> bool {
+        let mut state = lock(&self.0);
+        state.wanted = true;
+        !state.over
     }
 
-    /// Anyone: nothing is put off any more. Returns whether the caller must notify of what was.
-    pub(crate) fn end(&self) -> bool {
-        let must_notify = self.state.fetch_or(OVER, AcqRel) == PUT_OFF;
-        fence(SeqCst);
-        if let Some(requests) = *lock(&self.requests) {
+    /// The worker: whether a fork is held back.
+    pub(crate) fn holds(&self) -> bool {
+        lock(&self.0).fork.is_some()
+    }
+
+    /// The worker: holds `fork` back; returns it if nothing is held back any more.
+    pub(crate) fn hold(&self, fork: HeldFork) -> Result<(), HeldFork> {
+        let mut state = lock(&self.0);
+        if state.over {
+            return Err(fork);
+        }
+        state.fork = Some(fork);
+        Ok(())
+    }
+
+    /// The worker: whether it gets `fork` back. If not, others may run it.
+    pub(crate) fn take_back(&self, fork: NonNull<PendingFork>) -> bool {
+        let mut state = lock(&self.0);
+        let is_it = state.fork.is_some_and(|(_, job, _)| job.is_fork(fork));
+        if is_it {
+            state.fork = None;
+        }
+        is_it
+    }
+
+    /// Anyone: nothing is held back any more. The caller must give the policy what is returned.
+    pub(crate) fn end(&self) -> Option<HeldFork> {
+        let mut state = lock(&self.0);
+        state.over = true;
+        if let Some(requests) = state.requests {
             // SAFETY: the worker takes them away before they go, and cannot while we hold the lock.
             unsafe { requests.as_ref() }.request();
         }
-        must_notify
+        state.fork.take()
     }
 
-    /// Whether it has [ended](Self::end).
-    pub(crate) fn is_over(&self) -> bool {
-        self.state.load(Acquire) & OVER != 0
-    }
-
-    /// Whether a notification was put off, or would have been.
+    /// Whether a fork was held back, or would have been.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.state.load(Acquire) & PUT_OFF != 0
+        lock(&self.0).wanted
     }
 }
 
@@ -83,6 +107,6 @@ pub(crate) struct Begun<'a>(&'a PutOff);
 
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.requests) = None;
+        lock(&self.0.0).requests = None;
     }
 }

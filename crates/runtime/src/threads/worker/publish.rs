@@ -14,13 +14,12 @@ use crate::{
         engine::{JobRef, NoUnwind, SpawnedRef},
         fork::{PendingFork, StealRequests},
         latch::Latch,
-        sleep::PutOff,
     },
 };
 
 impl Worker {
-    /// Links `fork` into the list of pending forks, and then [serves](Self::serve) requests. `site`
-    /// is the `join` that makes it, if it may be inlined.
+    /// Links `fork` into the list of pending forks, and then holds it back, or
+    /// [serves](Self::serve) requests. `site` is the `join` that makes it, if it may be inlined.
     ///
     /// # Safety
     /// The fork stays until it is popped, and fulfils what [`PendingFork::publish`] requires.
@@ -30,8 +29,13 @@ impl Worker {
         let alone = !self.forks.has_private();
         self.forks.push(fork);
         self.counters().forks.bump();
+        if let Some(site) = site
+            && self.holds_back(site, alone)
+        {
+            return no_unwind.over();
+        }
         let early = forks::is_early(self.inlined_regions.depth(), self.engine().threads);
-        self.serve_with(usize::from(early), site.filter(|_| alone));
+        self.serve(usize::from(early));
         no_unwind.over();
     }
 
@@ -41,12 +45,6 @@ impl Worker {
     /// - if a steal request has come, the batch. It doubles each time, as the next occasion may be
     ///   far, and starts at one again when a fork comes back to this worker.
     pub(crate) fn serve(&self, at_least: usize) {
-        self.serve_with(at_least, None);
-    }
-
-    /// As [`Self::serve`]. `site` made the only private fork.
-    #[inline]
-    fn serve_with(&self, at_least: usize, site: Option<SiteId>) {
         let untaken = self.published.get().wrapping_sub(self.requests().taken());
         let missing = forks::missing(untaken, self.engine().sleep.idle(), at_least);
         let requested = self.requests().is_requested();
@@ -61,18 +59,68 @@ impl Worker {
             self.requests().set_requested(false);
             let batch = self.batch.next(missing, requested);
             self.suspend();
-            if let Some((call, site)) = site.and_then(|site| self.short_call(site)) {
-                self.publish_oldest_unless(|| self.put_off(call, site));
-            } else {
-                for _ in 0..batch {
-                    if !self.publish_oldest() {
-                        break;
-                    }
+            for _ in 0..batch {
+                if !self.publish_oldest() {
+                    break;
                 }
             }
             self.resume();
         }
         no_unwind.over();
+    }
+
+    /// Holds back the fork that `site` has just made, if that may be short in a call that is young
+    /// and no other is held back. `alone`: it is the only private one. Returns false if the policy
+    /// may have it at once. What is forked while a fork is held back stays private if nobody has
+    /// requested it.
+    #[inline]
+    fn holds_back(&self, site: SiteId, alone: bool) -> bool {
+        // A policy that must see each fork is shown those of which nothing is known, too, once the
+        // call is not young any more.
+        let known = !self.engine().capabilities.sees_forks;
+        let Some(call) = self.young_call(site, known).filter(|_| self.may_share()) else {
+            return false;
+        };
+        if call.holds() {
+            return !self.requests().is_requested();
+        }
+        if !alone {
+            return false;
+        }
+        // Before the call can end, which requests a fork.
+        self.requests().set_requested(false);
+        let Some((job, task)) = self.publish_next() else { return false };
+        if let Err((_, job, task)) = call.hold((self.id, job, task)) {
+            self.suspend();
+            self.add(job, task);
+            self.resume();
+        }
+        true
+    }
+
+    /// The owner of `fork`, the youngest pending one, comes to its second half: unlinks it, and
+    /// returns true, if no other thread has it.
+    #[inline]
+    pub(crate) fn unlinks(&self, fork: NonNull<PendingFork>) -> bool {
+        if !self.forks.youngest_is_published() {
+            self.forks.pop();
+            return true;
+        }
+        let is_back = self.takes_back(fork);
+        if is_back {
+            self.forks.pop_published();
+        }
+        is_back
+    }
+
+    /// Whether the next fork, by `site`, is kept from a policy that must see each.
+    pub(crate) fn hides_fork(&self, site: SiteId) -> bool {
+        self.young_call(site, false).is_some()
+    }
+
+    /// A fork that was published is private again.
+    pub(super) fn is_private_again(&self) {
+        self.published.set(self.published.get().wrapping_sub(1));
     }
 
     /// Counts halves of forks that go to the policy.
@@ -86,26 +134,21 @@ impl Worker {
         if std::ptr::eq(requests, self.requests()) {
             // This worker's own: more were published than the others needed.
             self.batch.came_back();
-            self.begin_part();
         }
-    }
-
-    /// The running job, if it is a call from outside and a fork by `site` is predicted to be short.
-    fn short_call(&self, site: SiteId) -> Option<(&PutOff, SiteId)> {
-        let call = self.outside_call()?;
-        self.inlined_regions.predicts_short(site).then_some((call, site))
     }
 
     /// Gives the oldest private fork to the policy; returns whether there was one. The running
     /// strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
-        self.publish_oldest_unless(|| false)
+        let Some((job, task)) = self.publish_next() else { return false };
+        self.add(job, task);
+        true
     }
 
-    /// As [`Self::publish_oldest`]; nobody is notified if `put_off` returns true.
-    #[inline(always)]
-    fn publish_oldest_unless(&self, put_off: impl FnOnce() -> bool) -> bool {
-        let Some((at, fork)) = self.forks.publish_next() else { return false };
+    /// Makes a job of the oldest private fork, if there is one.
+    #[inline]
+    fn publish_next(&self) -> Option<(JobRef, TaskInfo)> {
+        let (at, fork) = self.forks.publish_next()?;
         self.count_published(1);
         // SAFETY: it is in the list and was not published before, so it is live and its work is
         // there.
@@ -120,22 +163,16 @@ impl Worker {
         // `publish_next` returns each fork once; parker and requests are this worker's; the lineage
         // outlives it, as it is of the job that forked it.
         let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
-        self.add_unless(job, task, put_off);
-        true
+        Some((job, task))
     }
 
     /// Gives a job to the policy, after what was spawned before. The running strand must be
     /// suspended.
     #[inline(always)]
     pub(super) fn add(&self, job: JobRef, task: TaskInfo) {
-        self.add_unless(job, task, || false);
-    }
-
-    #[inline(always)]
-    fn add_unless(&self, job: JobRef, task: TaskInfo, put_off: impl FnOnce() -> bool) {
         self.empty_outbox();
         self.counters().times.enter(Phase::Add);
-        self.engine().add_unless(self.id, job, task, &mut self.env(), put_off);
+        self.engine().add(self.id, job, task, &mut self.env());
     }
 
     /// A task was spawned: keeps it, or gives it to the policy.

@@ -1,6 +1,9 @@
 //! How a worker runs what the policy gives it, and reports it to the policy.
 
-use std::{cell::Cell, ptr};
+use std::{
+    cell::Cell,
+    ptr::{self, NonNull},
+};
 
 use befit_machine::ClusterId;
 use befit_sched::{Ready, Stage, Strand, TaskInfo, forks::SiteId};
@@ -10,6 +13,7 @@ use crate::{
     stats::Phase,
     threads::{
         engine::{JobRef, NoUnwind},
+        fork::PendingFork,
         scope::{Base, HeldCredits},
         sleep::PutOff,
     },
@@ -27,10 +31,8 @@ pub(super) struct Entry {
     freed: Cell<bool>,
     /// Another thread may run what it forks: see [`Worker::may_share`].
     shared: bool,
-    /// The notifications of the call from outside that it is, or is a part of; null if of none.
+    /// What is held back in the call from outside that it is; null if it is none.
     call: Cell<*const PutOff>,
-    /// The `join` whose notification was put off. What comes back of it is short as well.
-    short: Cell<Option<SiteId>>,
     /// The entry that waits below this one.
     outer: *const Entry,
 }
@@ -66,7 +68,6 @@ impl Worker {
             freed: Cell::new(false),
             shared: self.handler.get().is_none() && self.engine().is_shared(task.anchor),
             call: Cell::new(ptr::null()),
-            short: Cell::new(None),
             outer: self.entry.get(),
         }
     }
@@ -93,43 +94,34 @@ impl Worker {
         work()
     }
 
-    /// The notifications of the running job, if that is a call from outside.
+    /// What is held back by the running job, if that is a call from outside.
+    #[inline]
     pub(super) fn outside_call(&self) -> Option<&PutOff> {
-        // SAFETY: null, or alive: `run_call` resets it, and the parts of a call end before it.
+        // SAFETY: null, or alive: `run_call` resets it.
         self.entry().and_then(|entry| unsafe { entry.call.get().as_ref() })
     }
 
-    /// Puts off the notification of a fork by `site` of the running job, if that is a `call`.
-    pub(super) fn put_off(&self, call: &PutOff, site: SiteId) -> bool {
-        if let Some(entry) = self.entry() {
-            entry.short.set(Some(site));
+    /// The running job, if it is a call from outside that is young, and a fork by `site` may be
+    /// short. `known`: if it is known to be.
+    #[inline]
+    pub(super) fn young_call(&self, site: SiteId, known: bool) -> Option<&PutOff> {
+        let call = self.outside_call()?;
+        (self.inlined_regions.may_be_short(site, known) && call.is_young()).then_some(call)
+    }
+
+    /// Whether `fork` was held back and is private again.
+    pub(super) fn takes_back(&self, fork: NonNull<PendingFork>) -> bool {
+        let back = self.outside_call().is_some_and(|call| call.take_back(fork));
+        if back {
+            self.is_private_again();
         }
-        call.put_off()
+        back
     }
 
-    /// The running job is a fork that came back to this worker: inlines its forks if it is a part of
-    /// a call that is young.
-    pub(super) fn begin_part(&self) {
-        if let Some(call) = self.outside_call()
-            && let Some(site) = self.entry().and_then(|entry| entry.short.get())
-        {
-            self.inlined_regions.begin_part(self.requests(), site, || call.is_over());
-        }
-    }
-
-    /// The call that the fork `ready` is a part of, and its `join`, if this worker has put off its
-    /// notification and gets it back.
-    fn call_of(&self, ready: &Ready<JobRef>) -> Option<(&PutOff, SiteId)> {
-        let (call, site) = (self.outside_call()?, self.entry()?.short.get()?);
-        // SAFETY: it has not been executed; the policy has given it to this worker.
-        let own = unsafe { ready.job.is_fork_of(self.lineage.get()) };
-        own.then_some((call, site))
-    }
-
-    /// Nothing of the running call is put off any more.
+    /// Nothing is held back in the running call any more. The running strand must be suspended.
     pub(super) fn catch_up(&self) {
-        if self.outside_call().is_some_and(PutOff::end) {
-            self.engine().pass_on(self.id, ClusterId::ROOT);
+        if let Some((_, job, task)) = self.outside_call().and_then(PutOff::end) {
+            self.add(job, task);
         }
     }
 
@@ -222,10 +214,9 @@ impl Worker {
         let outer_forks = self.forks.begin_inner();
         let interrupted = self.inlined_regions.interrupt(self.requests());
         let unshared = (!shared).then(|| self.inlined_regions.unshared(self.requests()));
-        let part = self.call_of(first).filter(|_| shared);
-        self.execute_within(first, shared, outer, outer_task, part);
+        self.execute_within(first, shared, outer, outer_task);
         while let Some(ready) = next() {
-            self.execute_within(&ready, shared, outer, outer_task, None);
+            self.execute_within(&ready, shared, outer, outer_task);
         }
         self.forks.end_inner(outer_forks);
         self.lineage.set(outer_lineage);
@@ -237,9 +228,8 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Runs one job inside entry `outer`, whose running task is `outer_task`. If it is a `part` of
-    /// a call, its forks are inlined as long as the call is young. Entry, task and lineage are left
-    /// to be set anew.
+    /// Runs one job inside entry `outer`, whose running task is `outer_task`. Entry, task and
+    /// lineage are left to be set anew.
     #[inline(always)]
     fn execute_within(
         &self,
@@ -247,7 +237,6 @@ impl Worker {
         shared: bool,
         outer: *const Entry,
         outer_task: *const Running<'static>,
-        part: Option<(&PutOff, SiteId)>,
     ) {
         // A job that bypasses the policy (see `mail`) is a continuation from its start.
         if ready.stage == Stage::Start {
@@ -262,8 +251,7 @@ impl Worker {
             open: Cell::new(true),
             freed: Cell::new(false),
             shared,
-            call: Cell::new(part.map_or(ptr::null(), |(call, _)| call)),
-            short: Cell::new(part.map(|(_, site)| site)),
+            call: Cell::new(ptr::null()),
             outer,
         };
         self.entry.set(&raw const entry);
@@ -296,9 +284,6 @@ impl Worker {
         // SAFETY: the policy returns each job once, as an outbox does, and this is a thread of the
         // pool that it was given to.
         unsafe { ready.job.execute(&ended) };
-        if part.is_some() {
-            self.inlined_regions.end_part(self.requests());
-        }
     }
 
     /// See `scope/credits.rs`.
