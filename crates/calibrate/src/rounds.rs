@@ -143,10 +143,12 @@ impl Rounds {
             chase::independent(set, (2 * lines).min(4 * MISSES), seed);
             self.chases[at].push(chase::dependent(set, MISSES, seed + 7));
         }
-        let memory = chase::dependent(&self.ordinary, MISSES, seed + 11);
-        self.note("memory", memory);
         chase::read(&self.huge); // so that as much of it is cached
         self.note("memory_huge", chase::dependent(&self.huge, MISSES, seed + 13));
+        // As in a program that goes on for long: what finds the pages is in the caches.
+        chase::independent(&self.ordinary, 16 * MISSES, seed + 23);
+        let memory = chase::dependent(&self.ordinary, MISSES, seed + 11);
+        self.note("memory", memory);
         self.note("gather", chase::independent(&self.ordinary, 4 * MISSES, seed + 17));
         let window = self.window(seed + 19);
         self.note("window", window);
