@@ -31,7 +31,7 @@ pub fn written(here: u32, there: u32) -> f64 {
 }
 
 /// Has two CPUs wake one another in turn until a load of the other's line takes `usual`
-/// nanoseconds, within [`TOLERANCE`], for a second at most; returns whether it does.
+/// nanoseconds, within [`crate::TOLERANCE`], for a second at most; returns whether it does.
 ///
 /// A host that runs a virtual processor where there is room prefers, when another one has woken it,
 /// a place near that one.
