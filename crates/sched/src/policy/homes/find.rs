@@ -147,10 +147,11 @@ impl<T: Handle> Homes<T> {
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
                     let workers = self.workers(look.socket);
                     let here = |home: Home| self.row(home).of(workers, home.kind);
-                    let before = home_of(&ready).filter(|_| ready.stage == Stage::Start);
+                    let before = home_of(&ready).filter(|_| self.is_wide(&ready));
                     let ready = rehome(ready, here);
-                    if !self.is_wide(&ready) {
-                        before.inspect(|home| _ = self.is_dealt_out(*home));
+                    // A socket of one worker has nobody to deal it out to.
+                    if let Some(home) = before.filter(|_| !self.is_wide(&ready)) {
+                        self.dealt_out(home);
                     }
                     return Some(self.claim(ready));
                 }

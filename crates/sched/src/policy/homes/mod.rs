@@ -187,8 +187,8 @@ impl<T: Handle> Homes<T> {
         home.kind == Kind::Dealt && self.row(home).is_wide(home)
     }
 
-    /// What was at home there is dealt out. Returns whether it was the last.
-    fn is_dealt_out(&self, home: Home) -> bool {
+    /// What is at home there need not be dealt out any more. Returns whether all is dealt out now.
+    fn dealt_out(&self, home: Home) -> bool {
         self.is_undealt(home) && self.undealt.fetch_sub(1, SeqCst) == 1
     }
 
@@ -311,7 +311,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
     fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
         self.crew.ends(w, env);
         let begun = Home::read(strand.task.mark).filter(|_| strand.stage == Stage::Start);
-        let all_dealt = begun.is_some_and(|home| self.is_dealt_out(home));
+        let all_dealt = begun.is_some_and(|home| self.dealt_out(home));
         if self.crew.is_later(env) || all_dealt {
             return Some(ClusterId::ROOT);
         }
