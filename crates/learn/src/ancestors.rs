@@ -1,6 +1,6 @@
 //! A walk through a program's tasks in their order, that remembers those around the present one.
 
-use befit_program::{Op, Program, TaskId};
+use befit_program::{Program, TaskId};
 
 /// A task that the present one is in.
 #[derive(Debug)]
@@ -57,27 +57,9 @@ impl<T: Default> Ancestors<T> {
     }
 
     fn push(&mut self, program: &Program, task: TaskId, depth: u32) {
-        let joined = joined(program, task);
+        let joined = program.joins(task).flatten().collect();
         self.0.push(Ancestor { task, depth, joined, value: T::default() });
     }
-}
-
-/// The halves of the `join`s of a task: two forks and a sync without a strand between.
-fn joined(program: &Program, task: TaskId) -> Vec<TaskId> {
-    let mut joined = Vec::new();
-    let mut last = [None; 2];
-    for op in program.ops(task) {
-        if let (
-            [Some(Op::Fork { child: a, scope }), Some(Op::Fork { child: b, scope: of_b })],
-            Op::Sync(end),
-        ) = (last, op)
-            && (scope, scope) == (of_b, end)
-        {
-            joined.extend([a, b]);
-        }
-        last = [last[1], Some(op)];
-    }
-    joined
 }
 
 #[cfg(test)]

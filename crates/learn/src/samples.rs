@@ -108,7 +108,7 @@ struct Figures {
 /// Adds the tasks of recording `number`; `looked_at` hears of its touches. Time O(touches · log
 /// depth + tasks · log sites), memory as [`Program::each_footprint`] and for what is kept.
 pub(crate) fn add(samples: &mut Samples, number: u32, program: &Program, looked_at: &dyn Fn(u64)) {
-    let mut strata = strata(program);
+    let strata = strata(program);
     let mut figures = HashMap::new();
     for kept in strata.values().flat_map(|stratum| &stratum.kept) {
         let with_parent = [Some(kept.task), kept.parent.map(|(parent, _)| parent)];
@@ -117,7 +117,7 @@ pub(crate) fn add(samples: &mut Samples, number: u32, program: &Program, looked_
     measure(program, &mut figures, looked_at);
     let line = program.meta().line_size.0;
     let size = |task: TaskId| figures[&task].footprint.task.0 * line;
-    for ((site, depth), stratum) in std::mem::take(&mut strata) {
+    for ((site, depth), stratum) in strata {
         let sample = |Kept { task, parent }| {
             let mut words = words(program, task);
             words.depth = depth;

@@ -8,7 +8,7 @@ use crate::strands::{Strand, Strands};
 use crate::tables::Blobs;
 use crate::tree::{OpPlace, Ops, Step, Tree};
 use crate::{
-    Class, ClassId, Declared, Meta, PlaceId, Site, SiteId, SizesFrom, Source, StrandId, TaskId,
+    Class, ClassId, Declared, Meta, Op, PlaceId, Site, SiteId, SizesFrom, Source, StrandId, TaskId,
     Work, WorkRun,
 };
 
@@ -85,6 +85,23 @@ impl Program {
     /// has returned. Constant time.
     pub fn ops_from(&self, place: OpPlace) -> Ops<'_> {
         self.tree.ops_from(place)
+    }
+
+    /// The `join`s of a task, in order, each by its halves: two forks and a sync of one scope
+    /// without a strand between. Time linear in the task's operations.
+    pub fn joins(&self, task: TaskId) -> impl Iterator<Item = [TaskId; 2]> + '_ {
+        let mut last = [None; 2];
+        self.ops(task).filter_map(move |op| {
+            let before = last;
+            last = [last[1], Some(op)];
+            match (before, op) {
+                (
+                    [Some(Op::Fork { child: a, scope }), Some(Op::Fork { child: b, scope: of_b })],
+                    Op::Sync(end),
+                ) if (scope, scope) == (of_b, end) => Some([a, b]),
+                _ => None,
+            }
+        })
     }
 
     /// The steps of the serial execution, the root's end the last.

@@ -9,7 +9,7 @@
 
 use befit_cache::{Access, Found, LineAccess};
 use befit_machine::{ClusterId, Machine, WorkerId};
-use befit_program::{ClassId, ClassWork, Op, Program, StrandId, TaskId, Timing, Touch, WorkRun};
+use befit_program::{ClassId, ClassWork, Program, StrandId, TaskId, Timing, Touch, WorkRun};
 
 use crate::{
     SimError,
@@ -127,7 +127,9 @@ pub fn fit(
     }
     // The program timed as a whole inlines all forks, as a pool of one thread does. What they take
     // there, the simulator adds again.
-    let forks = joins(program) as f64 * host.prices.inlined;
+    let joins = |task| program.joins(task).count();
+    let forks = (0..program.tasks()).map(TaskId).map(joins).sum::<usize>();
+    let forks = forks as f64 * host.prices.inlined;
     let total = cycles(timed.total) - forks - timed.faults as f64 * fault;
     share_what_is_short(&mut classes, total, cycles(SHORT));
     let measured = classes.iter().map(|sums| sums.measured).sum::<f64>();
@@ -141,22 +143,6 @@ pub fn fit(
         recorded: timed.recorded(),
         classes: classes.iter().map(|sums| sums.work(host)).collect(),
     })
-}
-
-/// The forks of `program`: two tasks and a sync, with no strand between.
-fn joins(program: &Program) -> usize {
-    let is_join = |three: [Op; 3]| match three {
-        [Op::Fork { scope: a, .. }, Op::Fork { scope: b, .. }, Op::Sync(both)] => {
-            a == both && b == both
-        }
-        _ => false,
-    };
-    let of = |task| {
-        let ops = program.ops(task);
-        let (second, third) = (ops.clone().skip(1), ops.clone().skip(2));
-        ops.zip(second).zip(third).filter(|&((a, b), c)| is_join([a, b, c])).count()
-    };
-    (0..program.tasks()).map(TaskId).map(of).sum()
 }
 
 /// A clock that is looked at every few nanoseconds takes longer than what it measures. So classes
