@@ -7,19 +7,19 @@ use std::{
 };
 
 #[cfg(feature = "befit")]
-mod on_befit;
+mod tasks;
 #[cfg(feature = "befit")]
-pub use on_befit::{Context, Pool, fib, join, sum};
+pub use tasks::{fib, sum};
 
 #[cfg(all(feature = "chili", not(feature = "befit")))]
 mod on_chili;
 #[cfg(all(feature = "chili", not(feature = "befit")))]
 pub use on_chili::{Context, Pool, join};
 
-#[cfg(all(feature = "rayon", not(feature = "befit"), not(feature = "chili")))]
-mod on_rayon;
-#[cfg(all(feature = "rayon", not(feature = "befit"), not(feature = "chili")))]
-pub use on_rayon::{Context, Pool, join};
+#[cfg(any(feature = "befit", all(feature = "rayon", not(feature = "chili"))))]
+mod on_a_pool;
+#[cfg(any(feature = "befit", all(feature = "rayon", not(feature = "chili"))))]
+pub use on_a_pool::{Context, Pool, join};
 
 /// The sum of `term(i)` for all `i` from `low` up to, not including, `high`; there is at least one.
 #[cfg(not(feature = "befit"))]

@@ -1,6 +1,10 @@
-//! rayon.
+//! rayon, or befit with its default scheduler, which has the same functions.
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+#[cfg(feature = "befit")]
+use befit as runtime;
+#[cfg(not(feature = "befit"))]
+use rayon as runtime;
+use runtime::{ThreadPool, ThreadPoolBuilder};
 
 /// What a program hands on; nothing here.
 pub type Context<'c> = ();
@@ -27,5 +31,5 @@ pub fn join<X: Send, Y: Send>(
     a: impl FnOnce(&mut ()) -> X + Send,
     b: impl FnOnce(&mut ()) -> Y + Send,
 ) -> (X, Y) {
-    rayon::join(|| a(&mut ()), || b(&mut ()))
+    runtime::join(|| a(&mut ()), || b(&mut ()))
 }
