@@ -6,12 +6,15 @@ use befit_machine::WorkerId;
 use befit_sched::TaskInfo;
 
 use super::Find;
-use crate::threads::{
-    engine::JobRef,
-    fork::{ForkList, Frame, PendingFork, StealRequests},
-    latch::Latch,
-    primitive::{Mutex, lock},
-    sleep::{PutOff, Sleep},
+use crate::{
+    Work,
+    threads::{
+        engine::JobRef,
+        fork::{ForkList, Frame, PendingFork, StealRequests},
+        latch::Latch,
+        primitive::{Mutex, lock},
+        sleep::{PutOff, Sleep},
+    },
 };
 
 /// The policy of the model: it holds one job.
@@ -29,6 +32,36 @@ impl Shared {
             unsafe { job.execute(&|| ()) };
         }
     }
+
+    /// Publishes the oldest private fork of the worker that has these.
+    ///
+    /// # Safety
+    /// The fork's frame is live and its work `Send`; frame and requests outlive the wait for it.
+    unsafe fn publish(&self, forks: &ForkList, requests: &StealRequests) -> JobRef {
+        requests.set_requested(false);
+        let (_, fork) = forks.publish_next().unwrap();
+        let latch = Latch::new(self.sleep.parker(0));
+        // SAFETY: `publish_next` returns each fork once; the rest is promised, and the parker lives
+        // as long as `self`.
+        unsafe { PendingFork::publish(fork, latch, requests, std::ptr::null()) }
+    }
+
+    /// The owner of the youngest fork, `frame`, helps until that has ended; returns its result.
+    ///
+    /// # Safety
+    /// It is published, and its result is taken here only.
+    unsafe fn wait_for<W: Work<Output = i32>>(&self, forks: &ForkList, frame: &Frame<W>) -> i32 {
+        // SAFETY: published, as promised.
+        let latch = unsafe { frame.latch() };
+        let help = Find(|| {
+            self.help();
+            None::<()>
+        });
+        assert_eq!(self.sleep.search(0, latch, &help), None);
+        forks.pop_published();
+        // SAFETY: its latch is set; taken here only.
+        unsafe { frame.take_result() }.unwrap()
+    }
 }
 
 #[test]
@@ -42,25 +75,13 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         let captured = Box::new(20);
         let frame = Frame::new(move || *captured + 1, 0);
         forks.push(frame.as_pending());
-        requests.set_requested(false);
-        let (_, fork) = forks.publish_next().unwrap();
-        let latch = Latch::new(shared.sleep.parker(0));
-        // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the wait
-        // below.
-        let job = unsafe { PendingFork::publish(fork, latch, &requests, std::ptr::null()) };
+        // SAFETY: live and `Send`; frame, parker and requests outlive the wait below.
+        let job = unsafe { shared.publish(&forks, &requests) };
         *lock(&shared.job) = Some(job);
 
         assert!(forks.youngest_is_published());
-        // SAFETY: published above.
-        let latch = unsafe { frame.latch() };
-        let help = Find(|| {
-            shared.help();
-            None::<()>
-        });
-        assert_eq!(shared.sleep.search(0, latch, &help), None);
-        forks.pop_published();
-        // SAFETY: its latch is set; taken here only.
-        assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
+        // SAFETY: published above, and taken here only.
+        assert_eq!(unsafe { shared.wait_for(&forks, &frame) }, 21);
         assert!(requests.is_requested(), "its taker has requested another");
         stealing.join().unwrap();
     });
@@ -112,12 +133,8 @@ fn a_fork_that_is_held_back_is_run_once_and_the_next_join_is_none_of_its_region(
         let captured = Box::new(20);
         let frame = Frame::new(move || *captured + 1, 0);
         forks.push(frame.as_pending());
-        requests.set_requested(false);
-        let (_, fork) = forks.publish_next().unwrap();
-        let latch = Latch::new(shared.sleep.parker(0));
-        // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the wait
-        // below.
-        let job = unsafe { PendingFork::publish(fork, latch, &requests, std::ptr::null()) };
+        // SAFETY: live and `Send`; frame, parker and requests outlive the wait below.
+        let job = unsafe { shared.publish(&forks, &requests) };
         let held = call.hold((WorkerId(0), job, TaskInfo::root(None, None)));
         if let Err((_, job, _)) = held {
             *lock(&shared.job) = Some(job);
@@ -128,16 +145,8 @@ fn a_fork_that_is_held_back_is_run_once_and_the_next_join_is_none_of_its_region(
             // SAFETY: taken back, and taken here only.
             assert_eq!(unsafe { frame.take_work() }(), 21);
         } else {
-            // SAFETY: published above.
-            let latch = unsafe { frame.latch() };
-            let help = Find(|| {
-                shared.help();
-                None::<()>
-            });
-            assert_eq!(shared.sleep.search(0, latch, &help), None);
-            forks.pop_published();
-            // SAFETY: its latch is set; taken here only.
-            assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
+            // SAFETY: published above, and taken here only.
+            assert_eq!(unsafe { shared.wait_for(&forks, &frame) }, 21);
         }
         watching.join().unwrap();
         assert!(held.is_err() || !requests.is_inlined(1), "the next join will see it");
