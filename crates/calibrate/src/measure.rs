@@ -19,7 +19,8 @@ pub fn calibrate(
     found
 }
 
-/// Nanoseconds of a load on the CPU `here` of a line that `there` has just written: a moment's look.
+/// Nanoseconds of a load on the CPU `here` of a line that `there` has just written: a moment's
+/// look.
 ///
 /// The host of a virtual machine may move its processors at any time. Two that had a core each may
 /// then share one, or have no cache in common.

@@ -42,8 +42,8 @@ impl Program {
         footprints
     }
 
-    /// As [`Self::footprints`], but gives each to `found`, in the order in which tasks end. Memory 4
-    /// bytes a line.
+    /// As [`Self::footprints`], but gives each to `found`, in the order in which tasks end. Memory
+    /// 4 bytes a line.
     pub fn each_footprint(&self, progress: &dyn Fn(u64), mut found: impl FnMut(TaskId, Footprint)) {
         // The strand that touched each line last, plus one.
         let mut last = vec![0_u32; self.lines() as usize];

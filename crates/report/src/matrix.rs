@@ -73,8 +73,8 @@ fn legend(matrix: &Matrix) -> [String; 4] {
     let bound = percent(matrix.memory_bound_from);
     let (best, slower) = (percent(NEAR_BEST - 1.0), percent(NO_SLOWER - 1.0));
     [
-        "data below, at, above: a quarter of what the machine's last-level caches hold together, as \
-         much, four times as much; fixed: the same on every machine"
+        "data below, at, above: a quarter of what the machine's last-level caches hold together, \
+         as much, four times as much; fixed: the same on every machine"
             .to_owned(),
         format!(
             "memory-bound (m): at least {bound} of ws's time is gone where memory is as quick as \

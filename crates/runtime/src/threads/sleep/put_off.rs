@@ -14,9 +14,9 @@ use crate::threads::{
 /// A fork that was published by this worker, and that the policy has not seen.
 pub(crate) type HeldFork = (WorkerId, JobRef, TaskInfo);
 
-/// The fork that is held back in one call from outside the pool. The worker that runs the call holds
-/// it back as long as the call is young; the thread that waits for the call gives it to the policy
-/// when it is not young any more. See "What is put off" in `README.md`.
+/// The fork that is held back in one call from outside the pool. The worker that runs the call
+/// holds it back as long as the call is young; the thread that waits for the call gives it to the
+/// policy when it is not young any more. See "What is put off" in `README.md`.
 #[derive(Debug)]
 pub(crate) struct PutOff(Mutex<State>);
 
