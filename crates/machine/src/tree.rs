@@ -146,13 +146,13 @@ pub struct Memory {
     pub bandwidth: f64,
     /// Where pages go.
     pub placement: Placement,
-    /// How many independent misses a core has in flight at most: no more are waited for together.
+    /// How many independent misses a core has in flight at most: no more overlap.
     pub parallelism: f64,
     /// How many lines of a streaming run are in flight, with those that prefetchers asked for: one
     /// comes every latency / streams. `None` where it is not known: as many as `parallelism`.
     pub streams: Option<f64>,
     /// Recorded operations (loads, stores, basic blocks) that a core has in flight: misses of one
-    /// such window are waited for together. 0 for a core that waits for each.
+    /// such window are in flight together. 0 for a core that waits for each.
     pub window: u32,
     /// From the load's issue to its data when another last-level cache of the same package supplies
     /// it.

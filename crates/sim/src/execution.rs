@@ -131,7 +131,8 @@ impl<'a> Execution<'a> {
         let ticks_per_op = Ticks::cycles(1).0 as f64 * cycles_per_op / OPERATION as f64;
         let alone = 1.0 / (slowness * f64::from(sharers));
         let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
-        let (mut waits, behind) = hardware.waits[worker.index()];
+        let (waits, behind) = &mut hardware.waits[worker.index()];
+        let (mut waits, behind) = (std::mem::take(waits), *behind);
         let flight = hardware.flight.shared_by(sharers);
         let (mut clock, mut made) = (now, 0);
         while clock <= until {

@@ -2,15 +2,20 @@
 //!
 //! A core that executes out of order goes on behind a load that misses until its window of
 //! instructions is full. What misses in that window is in flight at the same time, as far as there
-//! are miss buffers, so the core waits once for all of it, and only for what the window's
-//! operations do not cover. This is the first-order model of T. S. Karkhanis and J. E. Smith, "A
-//! first-order superscalar processor model", ISCA 2004, section 4.3 (long-latency loads). A load
-//! whose address came out of the line before, as the recording says of walks along pointers, begins
-//! when that line is there; all others are independent of one another.
+//! are miss buffers. The window moves on with each load that is there, oldest first, and a buffer
+//! is free again when its line is there. So a core has as much in flight at any time as the window
+//! and the buffers hold, and waits only for what the window's operations do not cover. T. S.
+//! Karkhanis and J. E. Smith, "A first-order superscalar processor model", ISCA 2004, section 4.3
+//! (long-latency loads), have the window; there it stands still until all of its misses are over,
+//! which is right where misses come in bursts, and takes up to twice too long where they come
+//! evenly. A load whose address came out of the line before, as the recording says of walks along
+//! pointers, begins when that line is there; all others are independent of one another.
 //!
 //! A stream's lines are brought in ahead by prefetchers: one every latency / streams, as much as
 //! one latency before they are needed. So a core waits for the slower of the stream and its own
 //! operations, not for their sum.
+
+use std::collections::VecDeque;
 
 use crate::{account::Part, clock::Ticks};
 
@@ -79,18 +84,26 @@ pub(crate) struct Reason {
     pub(crate) wires: Ticks,
 }
 
+/// A line that misses, in flight.
+#[derive(Clone, Copy, Debug)]
+struct Miss {
+    /// The position that the core comes to only when the line is there: its window's end.
+    end: u64,
+    /// When it is there.
+    there: Ticks,
+    reason: Reason,
+}
+
 /// What a core has in flight and will wait for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Waits {
-    /// Whether misses are in flight.
-    open: bool,
-    /// Where the window that began with the first of them ends.
+    /// What is in flight, by position; some of it may be there already.
+    flying: VecDeque<Miss>,
+    /// The end of the first one's window.
     end: u64,
     /// When the last of them is there.
     until: Ticks,
-    /// How many more may join them.
-    room: u32,
-    /// The time that the operations up to the window's end take from its beginning.
+    /// The time that the operations up to the newest one's end take from its beginning.
     covered: Ticks,
     /// When the core left what it ran.
     left: Ticks,
@@ -104,18 +117,45 @@ pub(crate) struct Waits {
     there: Ticks,
 }
 
+impl Default for Waits {
+    fn default() -> Self {
+        Self {
+            flying: VecDeque::new(),
+            end: u64::MAX,
+            until: Ticks::default(),
+            covered: Ticks::default(),
+            left: Ticks::default(),
+            reason: Reason::default(),
+            waited: Reason::default(),
+            streamed: Ticks::default(),
+            there: Ticks::default(),
+        }
+    }
+}
+
 impl Waits {
     /// The wait for misses whose window has ended by `now`.
     #[inline]
     pub(crate) fn before(&mut self, now: Now) -> Ticks {
-        if !self.open || now.position < self.end {
+        if now.position < self.end {
             return Ticks::default();
         }
-        self.open = false;
-        self.waited = self.reason;
-        // The operations behind the window's end were made after the wait.
-        let behind = Ticks(((now.position - self.end) as f64 * now.pace) as u64);
-        (self.until + behind).since(now.clock)
+        self.retire(now)
+    }
+
+    fn retire(&mut self, now: Now) -> Ticks {
+        let mut clock = now.clock;
+        while let Some(first) = self.flying.front().filter(|first| first.end <= now.position) {
+            // The operations behind the window's end were made after the wait.
+            let behind = Ticks(((now.position - first.end) as f64 * now.pace) as u64);
+            let goes_on = first.there + behind;
+            if goes_on > clock {
+                (clock, self.waited) = (goes_on, first.reason);
+            }
+            self.flying.pop_front();
+        }
+        self.end = self.flying.front().map_or(u64::MAX, |first| first.end);
+        clock.since(now.clock)
     }
 
     /// The wait for a miss at `now`, after [`Self::before`]: its line comes after `latency`, for
@@ -135,36 +175,41 @@ impl Waits {
             self.there = known;
             return latency;
         }
-        let mut wait = Ticks::default();
-        if self.open && self.room > 0 {
-            self.room -= 1;
-            self.there = now.clock.max(known) + latency;
-            if self.there > self.until {
-                (self.until, self.reason) = (self.there, reason);
-            }
-        } else {
-            if self.open {
-                // All miss buffers are taken.
-                wait = self.until.since(now.clock);
-                self.waited = self.reason;
-            }
-            self.there = (now.clock + wait).max(known) + latency;
-            *self = Self {
-                open: true,
-                end: now.position + flight.window,
-                until: self.there,
-                room: flight.misses - 1,
-                covered: now.clock + wait + Ticks((flight.window as f64 * now.pace) as u64),
-                reason,
-                ..*self
-            };
-        }
+        let wait = self.make_room(flight.misses, now.clock);
+        let clock = now.clock + wait;
+        self.there = clock.max(known) + latency;
         if flight.window == 0 {
             // Executed in order: nothing goes on behind it.
-            wait += self.until.since(now.clock + wait);
-            (self.open, self.waited) = (false, reason);
+            self.waited = reason;
+            return self.there.since(now.clock);
         }
+        if self.there > self.until {
+            (self.until, self.reason) = (self.there, reason);
+        }
+        let end = now.position + flight.window;
+        self.covered = clock + Ticks((flight.window as f64 * now.pace) as u64);
+        if self.flying.is_empty() {
+            self.end = end;
+        }
+        self.flying.push_back(Miss { end, there: self.there, reason });
         wait
+    }
+
+    /// The wait, from `clock`, until one of so many miss buffers is free.
+    #[inline]
+    fn make_room(&mut self, buffers: u32, clock: Ticks) -> Ticks {
+        if self.flying.len() < buffers as usize {
+            return Ticks::default();
+        }
+        self.flying.retain(|miss| miss.there > clock);
+        let mut free = clock;
+        while self.flying.len() >= buffers as usize {
+            let next = (0..self.flying.len()).min_by_key(|i| self.flying[*i].there);
+            let Some(next) = next.and_then(|i| self.flying.remove(i)) else { break };
+            (free, self.waited) = (next.there, next.reason);
+        }
+        self.end = self.flying.front().map_or(u64::MAX, |first| first.end);
+        free.since(clock)
     }
 
     /// The wait for the next line of a stream, which comes after `latency` where nothing saw it
@@ -198,12 +243,13 @@ impl Waits {
     /// Of a sample, what is in flight stands for many windows, of which one is cut short here: that
     /// one's operations will not cover any of its wait. The others go on when the core comes back.
     pub(crate) fn all(&mut self, flight: InFlight, now: Ticks) -> Ticks {
-        if !self.open {
+        if self.flying.is_empty() {
             return Ticks::default();
         }
         (self.left, self.waited) = (now, self.reason);
         if flight.each == 1 {
-            self.open = false;
+            self.flying.clear();
+            self.end = u64::MAX;
             return self.until.since(now);
         }
         let uncovered = self.until.since(self.covered.max(now));
@@ -212,9 +258,13 @@ impl Waits {
 
     /// The core comes back to run something else than what it left.
     pub(crate) fn come_back(&mut self, now: Ticks) {
+        if self.flying.is_empty() {
+            return;
+        }
         let away = now.since(self.left);
-        if self.open {
-            (self.until, self.covered) = (self.until + away, self.covered + away);
+        (self.until, self.covered) = (self.until + away, self.covered + away);
+        for miss in &mut self.flying {
+            miss.there += away;
         }
     }
 }
@@ -243,14 +293,14 @@ mod tests {
     fn misses_wait_for_one_another_as_window_and_buffers_allow() {
         let each = [(0, 7), (0, 7), (1, 7)];
         for (window, misses, expected) in [
-            // Those of a window are waited for together: until 100 and, from there, for 104.
+            // Those of a window are in flight together: until 100, 104, and 109.
             (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (4, 100), (9, 100)][..], 109),
             // The next window begins when the first is over.
             (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (10, 100), (12, 100)], 202),
             // The operations behind a window's end come after its wait.
             (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (30, 100)], 220),
             // No more than the buffers hold.
-            (InFlight::new(100, 3.0, 1.0, 1, 1), &[(0, 50), (1, 50), (2, 50), (3, 50)], 102),
+            (InFlight::new(100, 3.0, 1.0, 1, 1), &[(0, 50), (1, 50), (2, 50), (3, 50)], 100),
             // A longer one is waited for until it comes; hits are not.
             (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 30), (1, 100), (2, 40), (3, 0)], 101),
             // Operations that take longer than the miss cover it.
@@ -260,6 +310,24 @@ mod tests {
             (InFlight::new(10, 1.0, 1.0, 1, 1), &each, 21),
         ] {
             assert_eq!(time(window, misses), expected, "{window:?} {misses:?}");
+        }
+    }
+
+    #[test]
+    fn misses_that_come_evenly_take_the_longer_of_operations_and_latencies() {
+        // A miss every 10 operations, so 10 of them in a window of 100.
+        let misses = |latency| (0..1000).map(|i| (i * 10, latency)).collect::<Vec<_>>();
+        for (buffers, latency, expected) in [
+            // The operations cover it.
+            (16.0, 90, 10_000),
+            // The window's operations take half as long as a line.
+            (16.0, 200, 20_000),
+            // Five buffers for what takes as long as 20.
+            (5.0, 200, 40_000),
+        ] {
+            let flight = InFlight::new(100, buffers, 1.0, 1, 1);
+            let taken = time(flight, &misses(latency));
+            assert!(taken.abs_diff(expected) <= latency, "{buffers} {latency}: {taken}");
         }
     }
 

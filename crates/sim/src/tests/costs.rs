@@ -97,9 +97,10 @@ fn misses_cost_latency_once_a_line_or_once_a_window_and_streams_overlap() {
     };
     assert_eq!(time(0, &stride), 1000 * (1 + latency));
     // An operation a touch: two misses in a window of two, and no more than four in a longer one.
-    // The last of each begins one or three operations after the first.
-    assert_eq!(time(2, &stride), 1 + 500 * (1 + latency));
-    assert_eq!(time(64, &stride), 1 + 250 * (3 + latency));
+    // A next one begins as soon as the oldest is there. The last begins one or three operations
+    // after the one before it that waited.
+    assert_eq!(time(2, &stride), 2 + 500 * latency);
+    assert_eq!(time(64, &stride), 4 + 250 * latency);
     let streamed = time(64, &stream) as f64;
     assert!((streamed / (1000.0 * latency as f64 / 4.0) - 1.0).abs() < 0.02, "{streamed}");
 }
