@@ -17,7 +17,7 @@ use self::parker::{Notified, Sleepy, WakeReason};
 pub(crate) use self::{
     parker::Parker,
     put_off::PutOff,
-    search::{Search, relax},
+    search::{Refused, Search, relax},
 };
 use crate::threads::primitive::{AtomicUsize, fence};
 
@@ -77,6 +77,12 @@ impl Sleep {
     /// Thread `thread`'s own parker.
     pub(crate) fn parker(&self, thread: usize) -> &Parker {
         &self.parkers[thread]
+    }
+
+    /// Whether `thread` sleeps, or is about to.
+    #[cfg(test)]
+    pub(crate) fn is_asleep(&self, thread: usize) -> bool {
+        self.parkers[thread].sleepy().is_some()
     }
 
     /// The number of workers that are idle.

@@ -1,8 +1,9 @@
 //! How an idle worker looks for work, spins and sleeps: the worker's side of the protocol.
 
 use std::{
+    cell::Cell,
     sync::atomic::Ordering::{Relaxed, SeqCst},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use befit_machine::ClusterId;
@@ -57,6 +58,18 @@ const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
 
 /// How long nothing must happen before a worker may have what it was refused.
 const STALLED: Duration = Duration::from_millis(50);
+
+/// Since when a worker that does not sleep, as its task yields in a loop, has been refused
+/// something while nothing happened.
+#[derive(Default)]
+pub(crate) struct Refused(Cell<Option<(EventCount, Instant)>>);
+
+impl Refused {
+    /// It has found something, or there is nothing to find.
+    pub(crate) fn no_longer(&self) {
+        self.0.set(None);
+    }
+}
 
 /// A worker that counts as idle, and whether it is held: see [`Search::is_held`].
 struct Idle<'a> {
@@ -180,6 +193,19 @@ impl Sleep {
             search.pass_on(notified.map_or(ClusterId::ROOT, |notified| notified.cluster));
         }
         found
+    }
+
+    /// A worker that does not sleep was refused something: whether it has been for so long, without
+    /// an event, that it may have it.
+    pub(crate) fn is_stalled(&self, refused: &Refused) -> bool {
+        let seen = self.seen();
+        match refused.0.get() {
+            Some((before, since)) if before == seen => since.elapsed() >= STALLED,
+            _ => {
+                refused.0.set(Some((seen, Instant::now())));
+                false
+            }
+        }
     }
 
     /// Lets thread `me` sleep until there is an event since `seen`, or `latch` is set. It may

@@ -6,7 +6,6 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     thread,
-    time::Duration,
 };
 
 use befit_machine::{ClusterId, Machine, WorkerId};
@@ -14,7 +13,10 @@ use befit_sched::{
     Ask, Capabilities, Env, Handle, Options, Policy, Ready, Scheduler, Strand, TaskInfo,
 };
 
-use crate::{threads::testing::*, *};
+use crate::{
+    threads::{testing::*, worker::Worker},
+    *,
+};
 
 /// Work stealing that gives out one job and then refuses all others until that job's task has
 /// ended.
@@ -166,6 +168,14 @@ impl<T: Handle> Scheduler<T> for Keeps<T> {
     }
 }
 
+/// Whether the other thread of the calling one's pool of two sleeps, or is about to.
+fn the_other_sleeps() -> bool {
+    Worker::with_current(|worker| {
+        let worker = worker.expect("a thread of the pool");
+        worker.engine().sleep.is_asleep(1 - worker.thread())
+    })
+}
+
 /// Without the notification the sleeper looks again only after it has slept for long.
 #[test]
 fn a_worker_that_was_refused_something_is_woken_when_a_strand_ends_that_kept_it() {
@@ -180,11 +190,9 @@ fn a_worker_that_was_refused_something_is_woken_when_a_strand_ends_that_kept_it(
         let taken = AtomicBool::new(false);
         pool.scope(|s| {
             s.spawn(|_| taken.store(true, SeqCst));
-            while !seen.refused.load(SeqCst) && !taken.load(SeqCst) {
+            while !(seen.refused.load(SeqCst) && the_other_sleeps() || taken.load(SeqCst)) {
                 thread::yield_now();
             }
-            // It goes to sleep meanwhile.
-            thread::sleep(Duration::from_millis(10));
         });
         let refused = seen.refused.load(SeqCst);
         at_once += u32::from(refused && !seen.stalled.load(SeqCst));

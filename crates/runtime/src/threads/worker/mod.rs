@@ -37,7 +37,7 @@ use crate::{
         latch::Latch,
         scope::{Blocks, HeldCredits},
         sizer::Sizer,
-        sleep::Parker,
+        sleep::{Parker, Refused},
     },
 };
 
@@ -91,6 +91,8 @@ pub(crate) struct Worker {
     handler: Cell<Option<Handler>>,
     /// Value of the engine's alarm that this worker has heeded.
     alarm: Cell<usize>,
+    /// Of tasks that yield.
+    refused: Refused,
     thread: usize,
     id: WorkerId,
     /// Under schedulers that measure.
@@ -132,6 +134,7 @@ impl Worker {
             keeps_spawned: engine.keeps_spawned && !registry.counters[thread].times.are_measured(),
             handler: Cell::new(None),
             alarm: Cell::new(0),
+            refused: Refused::default(),
             thread,
             id,
             // On the thread that it counts: workers are made on their own.

@@ -173,16 +173,33 @@ impl Worker {
         // that can run them.
         while self.handler.get().is_none() && self.publish_oldest() {}
         self.catch_up();
-        let get = || if own { self.get_own() } else { self.get(None) };
+        let get = || {
+            if own { self.get_own() } else { self.get(None).or_else(|| self.get_if_stalled()) }
+        };
         let found = self.mail_after_own(None).or_else(get);
         let outcome = if found.is_some() { Yield::Executed } else { Yield::Idle };
         if let Some(ready) = found {
+            self.refused.no_longer();
             self.execute(&ready);
             self.return_credits();
         }
         self.resume();
         no_unwind.over();
         outcome
+    }
+
+    /// Nothing was found for a task that yields: what the policy has refused for long while nothing
+    /// happened. The task may wait for just that, as may those of all other workers.
+    fn get_if_stalled(&self) -> Option<Ready<JobRef>> {
+        let engine = self.engine();
+        if !engine.leaves_work() {
+            self.refused.no_longer();
+            return None;
+        }
+        if !engine.sleep.is_stalled(&self.refused) {
+            return None;
+        }
+        self.timed(|| engine.get_stalled(self.id, &mut self.env()))
     }
 
     /// Whether there seems to be work that this worker would find without stealing.
