@@ -16,6 +16,8 @@
 //! and leave it as it was.
 
 mod hooks;
+#[cfg(all(test, miri, not(befit_work)))]
+mod tests;
 
 #[cfg(befit_work)]
 use std::cell::Cell;
