@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use befit_lab::{Cause, Change, Conclusion, Interval, Loss, Suggestion};
+use befit_lab::{Cause, Change, Choice, Conclusion, Interval, Loss, Suggestion};
 
 use crate::{Width, columns::percent};
 
@@ -11,6 +11,9 @@ const CAUSES: usize = 3;
 
 /// Seeds that leave a wider interval than this much more or less do not show two times as equal.
 const CLOSE: f64 = 0.02;
+
+/// What operations take longer on shared or slow cores is told if it is this share of the time.
+const SHARED: f64 = 0.03;
 
 /// Paragraphs are no wider.
 const WIDTH: usize = 100;
@@ -32,7 +35,7 @@ pub(crate) fn paragraphs(of: &Conclusion) -> Vec<String> {
     text.extend(slower(of));
     text.extend(of.suggestions.iter().map(|suggestion| tried(of, suggestion)));
     if of.suggestions.is_empty()
-        && let Some(next) = of.losses.first().and_then(|loss| untried(loss.cause))
+        && let Some(next) = of_best.first().and_then(|loss| untried(loss.cause))
     {
         text.push(format!("Next (not simulated): {next}."));
     }
@@ -96,11 +99,19 @@ fn less(ratio: Interval) -> String {
 
 /// Where the best scheduler's time goes.
 fn limits(of: &Conclusion, losses: &[&Loss]) -> String {
+    let Choice { best, work, shared_cores, .. } = &of.choice;
     let mut text = format!(
-        "Under {} the workers run the program's own operations for {} of the time.",
-        of.choice.best,
-        percent(of.choice.work)
+        "Under {best} the workers run the program's own operations for {} of the time",
+        percent(*work)
     );
+    if *shared_cores >= SHARED {
+        let _ = write!(
+            text,
+            ", and for {} more because cores are shared by workers, or slower than others",
+            percent(*shared_cores)
+        );
+    }
+    text.push('.');
     if !losses.is_empty() {
         // Those that weigh most, and those that take longer than one of these.
         let (first, others) = losses.split_at(losses.len().min(CAUSES));
@@ -273,14 +284,13 @@ fn untried(cause: Cause) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use befit_lab::Choice;
     use befit_sched::SchedulerKind::{Pws, Ws};
 
     use super::*;
 
-    /// The sentence for schedulers that take as long as ws, to so many points.
-    fn said(alike: &[befit_sched::SchedulerKind], alike_within: Option<f64>) -> String {
-        choice(&Conclusion {
+    /// A conclusion that ws is best, and these take as long, to so many points.
+    fn conclusion(alike: &[befit_sched::SchedulerKind], alike_within: Option<f64>) -> Conclusion {
+        Conclusion {
             command: "walk".to_owned(),
             machine: "one".to_owned(),
             choice: Choice {
@@ -291,21 +301,46 @@ mod tests {
                 alike_within,
                 cycles: 100,
                 work: 0.5,
+                shared_cores: 0.0,
             },
             losses: Vec::new(),
             suggestions: Vec::new(),
             in_vain: Vec::new(),
             simulations: 0,
             budget: 0,
-        })
+        }
     }
 
     #[test]
     fn too_few_seeds_are_not_taken_for_no_difference() {
+        let said = |alike: &[_], within| choice(&conclusion(alike, within));
         let same = said(&[Ws, Pws], Some(0.011));
         assert_eq!(same, "No difference: all schedulers take as long (±1.1 points).");
         let wide = said(&[Ws, Pws], Some(0.27));
         assert!(wide.starts_with("Not known:") && wide.contains("±27.0"), "{wide}");
         assert_eq!(said(&[Ws], None), "Only ws was simulated.");
+    }
+
+    #[test]
+    fn regression_what_to_do_next_is_against_a_cause_of_the_recommended_scheduler() {
+        let loss = |cause, scheduler, share| Loss {
+            cause,
+            scheduler,
+            more_than_best: scheduler != Ws,
+            share,
+            figures: Default::default(),
+        };
+        let losses = vec![loss(Cause::Imbalance, Pws, 0.4), loss(Cause::Strides, Ws, 0.2)];
+        let said = paragraphs(&Conclusion { losses, ..conclusion(&[Ws], None) }).join("\n");
+        assert!(said.contains("Next (not simulated): walking along lines"), "{said}");
+    }
+
+    #[test]
+    fn what_operations_take_longer_on_shared_cores_is_told() {
+        let mut of = conclusion(&[Ws], None);
+        assert!(limits(&of, &[]).ends_with("for 50.0% of the time."));
+        of.choice.shared_cores = 0.4;
+        let said = limits(&of, &[]);
+        assert!(said.contains("and for 40.0% more because cores are shared"), "{said}");
     }
 }

@@ -117,6 +117,7 @@ fn conclusions() -> Vec<Conclusion> {
             alike_within: None,
             cycles: 101_000_000,
             work: 0.4,
+            shared_cores: 0.0,
         },
         losses: vec![
             found(Cause::Bandwidth, best, 0.31, &[("misses", 28_800_000.0)]),

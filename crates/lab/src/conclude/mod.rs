@@ -13,6 +13,7 @@
 //! that two threads share), the program is simulated without it, and what that gains is its share.
 //! Suggestions are simulated as well: one seed chooses them, others say what they gain.
 
+mod candidates;
 mod change;
 mod find;
 mod tried;
@@ -25,10 +26,12 @@ use std::{collections::BTreeMap, sync::OnceLock, thread};
 
 use befit_program::{Footprint, Program, SizesFrom};
 use befit_sched::SchedulerKind;
+use befit_sim::Part;
 use serde::Serialize;
 
 use crate::{Interval, LabError, Progress, SimulationPlan, Summary, summary::text};
-pub use tried::Change;
+pub use candidates::Change;
+use candidates::Comparison;
 use tried::Trials;
 
 /// Differences below this share of the time do not matter to anybody.
@@ -82,6 +85,9 @@ pub struct Choice {
     pub cycles: u64,
     /// The share of workers × time in which the best runs the program's own operations.
     pub work: f64,
+    /// The share that they take longer because cores are shared with another worker, or slower
+    /// than the fastest.
+    pub shared_cores: f64,
 }
 
 /// Why time is lost.
@@ -192,7 +198,8 @@ impl SimulationPlan {
 
     /// Whether conclusions are likely to need what the tasks touch.
     fn measures_tasks(&self, program: &Program) -> bool {
-        let places = |machine| self.schedulers.iter().any(|kind| tried::is_sized(*kind, machine));
+        let places =
+            |machine| self.schedulers.iter().any(|kind| candidates::is_sized(*kind, machine));
         program.sizes_from() == SizesFrom::Declared
             && program.sized_tasks() > 0
             && self.machines.iter().any(places)
@@ -211,7 +218,8 @@ impl SimulationPlan {
             let choice = Choice::of(results);
             let best = best(results, &choice);
             let mut losses = find::losses(program, machine, results, best);
-            let mut trials = Trials::new(self, program, machine, results, best, tries, progress);
+            let about = Comparison { plan: self, program, machine, results, best };
+            let mut trials = Trials::new(about, tries, progress);
             trials.footprints = Some(footprints);
             trials.explain(&mut losses)?;
             trials.suggest(&losses)?;
@@ -282,6 +290,7 @@ impl Choice {
         let best = if is_first { &results[0] } else { fastest };
         let ratio = best.time_against(&results[0]).filter(|_| !is_first);
         let whole = best.account.total().0.max(1) as f64;
+        let share = |part| best.account.get(part).0 as f64 / whole;
         Self {
             best: best.scheduler,
             ratio,
@@ -289,7 +298,8 @@ impl Choice {
             alike,
             alike_within,
             cycles: best.time.median.0,
-            work: best.account.get(befit_sim::Part::Work).0 as f64 / whole,
+            work: share(Part::Work),
+            shared_cores: share(Part::SharedCores),
         }
     }
 }

@@ -1,20 +1,18 @@
 //! Changes that are simulated: to explain what no account shows, and to suggest what gains.
 
-use std::{collections::HashSet, ops::RangeInclusive, sync::OnceLock};
+use std::{ops::RangeInclusive, sync::OnceLock};
 
-use befit_machine::{ClusterId, Machine, Placement};
-use befit_program::{Footprint, Program, SizesFrom};
-use befit_sched::{Options, SchedulerKind, Thresholds};
-use befit_sim::{Bounds, Costs, Outcome, Settings};
-use serde::Serialize;
+use befit_program::{Footprint, SizesFrom};
+use befit_sched::SchedulerKind;
+use befit_sim::{Bounds, Costs, Outcome, Part, Settings};
 
 use super::{
     Cause, Loss, Suggestion, WORTH,
-    change::{Rewrite, rewritten},
+    candidates::{Candidate, Change, Comparison},
     find,
 };
 use crate::{
-    Interval, LabError, Progress, SimulationPlan, Summary,
+    Interval, LabError, Progress, Summary,
     parallel::{self, threads},
     sampling::Samples,
 };
@@ -32,77 +30,9 @@ const PROMISING: f64 = 0.02;
 const CONFIRMED: usize = 2;
 /// Measuring all tasks takes as long as about so many simulations.
 const MEASURING: u64 = 2;
-/// σ that are tried.
-const SIGMAS: [f64; 3] = [1.0, 0.5, 0.25];
-/// Policies that are tried, the most promising first.
-const POLICIES: [SchedulerKind; 6] = [
-    SchedulerKind::Homes,
-    SchedulerKind::SbD,
-    SchedulerKind::CatsS,
-    SchedulerKind::Pws,
-    SchedulerKind::Sb,
-    SchedulerKind::Ws,
-];
-
-/// Something else to do.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[serde(tag = "change", rename_all = "kebab-case")]
-pub enum Change {
-    /// Another scheduler, the suggestion's.
-    Scheduler,
-    /// Another dilation.
-    Sigma {
-        /// The dilation.
-        sigma: f64,
-    },
-    /// Sizes as they are measured.
-    Sizes,
-    /// Only one worker a core.
-    OneWorkerACore,
-    /// Only the workers of so many sockets.
-    Sockets {
-        /// How many.
-        sockets: u32,
-    },
-    /// A copy of its own for each worker of the lines that go to and fro.
-    OwnLines {
-        /// How many.
-        lines: u64,
-    },
-    /// Tasks of at least so many operations.
-    Coarser {
-        /// How many times longer those that fork nothing are.
-        times: u64,
-        /// Their operations (loads, stores and basic blocks).
-        operations: u64,
-    },
-    /// Pages at the memory nearest to the worker that touches them first.
-    FirstTouch,
-}
-
-/// Whether the policy places tasks by their sizes on `machine`.
-pub(super) fn is_sized(kind: SchedulerKind, machine: &Machine) -> bool {
-    use SchedulerKind::{Homes, Sb, SbD};
-    matches!(kind.on(machine, machine.workers().len()), Sb | SbD | Homes)
-}
-
-/// One change, ready to be simulated.
-struct Candidate {
-    change: Change,
-    scheduler: SchedulerKind,
-    options: Options,
-    /// None: as in the comparison.
-    machine: Option<Machine>,
-    program: Option<Program>,
-}
-
 /// The simulations of changes.
 pub(super) struct Trials<'a> {
-    plan: &'a SimulationPlan,
-    program: &'a Program,
-    machine: &'a Machine,
-    results: &'a [Summary],
-    best: &'a Summary,
+    about: Comparison<'a>,
     progress: &'a dyn Progress,
     /// What the program's tasks touch, once that has been measured.
     pub(super) footprints: Option<&'a OnceLock<Vec<Footprint>>>,
@@ -117,23 +47,11 @@ pub(super) struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    pub(super) fn new(
-        plan: &'a SimulationPlan,
-        program: &'a Program,
-        machine: &'a Machine,
-        results: &'a [Summary],
-        best: &'a Summary,
-        tries: bool,
-        progress: &'a dyn Progress,
-    ) -> Self {
-        let made: u64 = results.iter().map(|result| u64::from(result.seeds)).sum();
-        let budget = (made / 2).max(LEAST_BUDGET / program.total_touches().max(1));
+    pub(super) fn new(about: Comparison<'a>, tries: bool, progress: &'a dyn Progress) -> Self {
+        let made: u64 = about.results.iter().map(|result| u64::from(result.seeds)).sum();
+        let budget = (made / 2).max(LEAST_BUDGET / about.program.total_touches().max(1));
         Self {
-            plan,
-            program,
-            machine,
-            results,
-            best,
+            about,
             progress,
             footprints: None,
             made: 0,
@@ -161,11 +79,12 @@ impl<'a> Trials<'a> {
     /// Adds causes that show only where the program is simulated without them.
     pub(super) fn explain(&mut self, losses: &mut Vec<Loss>) -> Result<(), LabError> {
         self.explain_grain(losses)?;
-        if self.has_shared_cores() {
-            let gain = self.gain_over(self.one_worker_a_core(), self.best)?;
-            self.explains(losses, Cause::Oversubscription, self.best, gain);
+        if self.about.has_shared_cores() {
+            let gain = self.gain_over(self.about.one_worker_a_core(), self.about.best)?;
+            self.explains(losses, Cause::Oversubscription, self.about.best, gain);
         }
-        let sized = self.results.iter().filter(|result| self.is_sized(result.scheduler));
+        let sized =
+            self.about.results.iter().filter(|result| self.about.is_sized(result.scheduler));
         let worst = sized.max_by_key(|result| result.time.median);
         let declares = |result: &&Summary| result.sizes == SizesFrom::Declared;
         if let Some(result) = worst.filter(declares).filter(|_| self.left() > MEASURING)
@@ -178,17 +97,19 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
-    /// Simulates what may help against the causes, and keeps what does.
+    /// Simulates what may help against the causes, and keeps what does. The recommended scheduler's
+    /// come first: it is its time that changes are to shorten.
     pub(super) fn suggest(&mut self, losses: &[Loss]) -> Result<(), LabError> {
         let mut causes: Vec<Cause> = Vec::new();
-        for loss in losses {
+        let of_best = losses.iter().filter(|loss| !loss.more_than_best);
+        for loss in of_best.chain(losses) {
             if !causes.contains(&loss.cause) {
                 causes.push(loss.cause);
             }
         }
         let mut candidates: Vec<Candidate> = Vec::new();
         for cause in causes {
-            for candidate in self.against(cause) {
+            for candidate in self.about.against(cause) {
                 let is_new = |other: &Candidate| {
                     other.change != candidate.change || other.scheduler != candidate.scheduler
                 };
@@ -204,51 +125,47 @@ impl<'a> Trials<'a> {
         let times = self.simulate(&candidates, CHOOSING..=CHOOSING)?;
         let times = times.into_iter().filter_map(|times| times.first().copied());
         self.chosen.extend(candidates.into_iter().zip(times));
-        self.gain_without_idle_caches = self.gain_against(Cause::IdleCaches);
+        self.gain_without_idle_caches = self.gain_by_using_idle_caches();
         self.confirm()
     }
 
     /// The most that the best scheduler's time is shortened by whatever leaves fewer caches idle,
-    /// by the first seed; `None` where not all of it was simulated.
+    /// by the first seed; `None` where nothing that does was simulated.
     pub(super) fn gain_without_idle_caches(&self) -> Option<f64> {
         self.gain_without_idle_caches
     }
 
-    /// What the best change against `cause` gains, or 0, by the first seed.
-    fn gain_against(&self, cause: Cause) -> Option<f64> {
-        let without = self.best.runs.first()?.time.0.max(1) as f64;
-        let time = |wanted: Candidate| {
-            let is_it = |(tried, _): &&(Candidate, u64)| {
+    /// What the best of the changes against idle caches gains that were simulated, or 0. Schedulers
+    /// of the comparison that leave few caches idle gain nothing, as the best one is the fastest.
+    fn gain_by_using_idle_caches(&self) -> Option<f64> {
+        let idle = |result: &Summary| {
+            let whole = result.account.total().0.max(1) as f64;
+            result.account.get(Part::Bound).0 as f64 / whole
+        };
+        let least = self.about.results.iter().map(idle).fold(1.0, f64::min);
+        let wanted = self.about.against(Cause::IdleCaches);
+        let is_wanted = |tried: &Candidate| {
+            let is_it = |wanted: &Candidate| {
                 tried.change == wanted.change && tried.scheduler == wanted.scheduler
             };
-            Some(self.chosen.iter().find(is_it)?.1)
+            wanted.iter().any(is_it)
         };
-        let times: Vec<u64> = self.against(cause).into_iter().map(time).collect::<Option<_>>()?;
-        let shortest = times.into_iter().min().map_or(without, |time| time as f64);
+        let tried: Vec<u64> = self
+            .chosen
+            .iter()
+            .filter(|(tried, _)| is_wanted(tried))
+            .map(|(_, time)| *time)
+            .collect();
+        if least > idle(self.about.best) / 2.0 && tried.len() < wanted.len() {
+            return None;
+        }
+        let without = self.about.best.runs.first()?.time.0.max(1) as f64;
+        let shortest = tried.into_iter().min().map_or(without, |time| time as f64);
         Some((1.0 - shortest / without).max(0.0))
     }
 
     fn left(&self) -> u64 {
         self.budget.saturating_sub(self.made)
-    }
-
-    /// What `kind` is on this machine: two that are the same need not both be tried.
-    fn is(&self, kind: SchedulerKind) -> SchedulerKind {
-        kind.on(self.machine, self.machine.workers().len())
-    }
-
-    /// Whether the policy places tasks by their sizes on this machine.
-    fn is_sized(&self, kind: SchedulerKind) -> bool {
-        is_sized(kind, self.machine)
-    }
-
-    fn has_shared_cores(&self) -> bool {
-        self.machine.clone().with_one_worker_a_core().workers().len() < self.machine.workers().len()
-    }
-
-    /// As simulated, under `scheduler`.
-    fn candidate(&self, change: Change, scheduler: SchedulerKind) -> Candidate {
-        Candidate { change, scheduler, options: self.plan.options, machine: None, program: None }
     }
 
     /// The share of `result`'s time that is gone with the candidate, by the first seed.
@@ -280,16 +197,10 @@ impl<'a> Trials<'a> {
         losses.push(Loss {
             cause,
             scheduler: result.scheduler,
-            more_than_best: result.scheduler != self.best.scheduler,
+            more_than_best: result.scheduler != self.about.best.scheduler,
             share: gain,
             figures: Default::default(),
         });
-    }
-
-    fn one_worker_a_core(&self) -> Candidate {
-        let machine = self.machine.clone().with_one_worker_a_core();
-        let change = self.candidate(Change::OneWorkerACore, self.best.scheduler);
-        Candidate { machine: Some(machine), ..change }
     }
 
     /// The program with sizes as measured; none where tasks befit the same caches by both.
@@ -297,74 +208,16 @@ impl<'a> Trials<'a> {
         self.made += MEASURING;
         let own = OnceLock::new();
         let footprints = self.footprints.unwrap_or(&own).get_or_init(|| {
-            self.progress.simulating(&self.program.meta().name, 1, self.program.total_touches());
-            let found = self.program.footprints(&|touches| self.progress.advance(touches));
+            self.progress.simulating(
+                &self.about.program.meta().name,
+                1,
+                self.about.program.total_touches(),
+            );
+            let found = self.about.program.footprints(&|touches| self.progress.advance(touches));
             self.progress.finished();
             found
         });
-        let caches = self.machine.path(befit_machine::WorkerId(0));
-        let sizes = caches.filter(|id| *id != ClusterId::ROOT);
-        let mut sizes: Vec<_> = sizes.map(|id| self.machine.cluster(id).size()).collect();
-        sizes.sort_unstable();
-        let thresholds = Thresholds::new(sizes, self.plan.options.sigma);
-        let line = self.program.meta().line_size.0;
-        let differs = (0..self.program.tasks()).any(|task| {
-            let declared = self.program.declared(befit_program::TaskId(task)).size;
-            let measured = befit_machine::Bytes(footprints[task as usize].task.0 * line);
-            declared.is_some_and(|size| {
-                thresholds.too_small_for(size) != thresholds.too_small_for(measured)
-            })
-        });
-        let program = differs.then(|| rewritten(self.program, &Rewrite::Sizes(footprints)))??;
-        Some(Candidate { program: Some(program), ..self.candidate(Change::Sizes, scheduler) })
-    }
-
-    /// What may help against a cause.
-    fn against(&self, cause: Cause) -> Vec<Candidate> {
-        match cause {
-            Cause::FalseSharing | Cause::HotLine => self.own_lines(),
-            Cause::InputTooSmall | Cause::Serial => self.fewer_sockets(),
-            Cause::IdleCaches => [self.sigmas(), self.policies()].into_iter().flatten().collect(),
-            Cause::Bandwidth | Cause::Memory | Cause::OtherCaches => {
-                let all = [self.policies(), self.sigmas(), self.first_touch()];
-                all.into_iter().flatten().collect()
-            }
-            Cause::Imbalance | Cause::Caches => self.policies(),
-            // Of these, what can be tried has been.
-            Cause::WrongSizes
-            | Cause::GrainTooSmall
-            | Cause::Oversubscription
-            | Cause::Strides
-            | Cause::PageFaults => Vec::new(),
-        }
-    }
-
-    fn own_lines(&self) -> Vec<Candidate> {
-        let lines: HashSet<u32> = self.best.contended.iter().map(|line| line.line).collect();
-        let program = rewritten(self.program, &Rewrite::Private(&lines));
-        let change = Change::OwnLines { lines: lines.len() as u64 };
-        let with = |program| Candidate {
-            program: Some(program),
-            ..self.candidate(change.clone(), self.best.scheduler)
-        };
-        program.map(with).into_iter().collect()
-    }
-
-    /// With tasks as long as scheduling asks for, or as the number of workers allows; and with
-    /// less long ones.
-    fn coarser(&self) -> Vec<Candidate> {
-        let leaves = find::leaves(self.program);
-        let most = find::longest_grain(self.best, leaves["tasks"]);
-        let times = find::least_grain(self.best).min(most);
-        let each = [times, times.sqrt()].into_iter().filter(|times| *times >= 2.0);
-        let with = |times: f64| {
-            let operations = (times * leaves["operations"]) as u64;
-            let program = rewritten(self.program, &Rewrite::Coarser(operations))?;
-            let change = Change::Coarser { times: times as u64, operations };
-            let candidate = self.candidate(change, self.best.scheduler);
-            Some(Candidate { program: Some(program), ..candidate })
-        };
-        each.filter_map(with).collect()
+        self.about.with_sizes(footprints, scheduler)
     }
 
     /// Tasks that take too little beside scheduling them are too small a grain if longer ones would
@@ -379,8 +232,8 @@ impl<'a> Trials<'a> {
             return Ok(()); // a longer grain would be made for nothing
         }
         let mut gains = Vec::new();
-        for candidate in self.coarser() {
-            gains.push(self.gain_over(candidate, self.best)?);
+        for candidate in self.about.coarser() {
+            gains.push(self.gain_over(candidate, self.about.best)?);
         }
         if gains.iter().all(|gain| *gain < share / 2.0) {
             for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
@@ -390,53 +243,9 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
-    fn fewer_sockets(&self) -> Vec<Candidate> {
-        let all = self.machine.cluster(ClusterId::ROOT).children.len() as u32;
-        let halves = std::iter::successors(Some(all / 2), |n| Some(n / 2));
-        let each = halves.take_while(|sockets| *sockets > 0).filter_map(|sockets| {
-            Some(Candidate {
-                machine: Some(self.machine.clone().with_sockets(sockets).ok()?),
-                ..self.candidate(Change::Sockets { sockets }, self.best.scheduler)
-            })
-        });
-        each.collect()
-    }
-
-    fn policies(&self) -> Vec<Candidate> {
-        let has = |kind: SchedulerKind| {
-            self.results.iter().any(|result| self.is(result.scheduler) == self.is(kind))
-        };
-        let new = POLICIES.into_iter().filter(|kind| !has(*kind));
-        new.map(|kind| self.candidate(Change::Scheduler, kind)).collect()
-    }
-
-    /// Other dilations for the best of the policies that have one.
-    fn sigmas(&self) -> Vec<Candidate> {
-        let has_sigma = |kind| matches!(kind, SchedulerKind::Sb | SchedulerKind::SbD);
-        let bounded = self.results.iter().filter(|result| has_sigma(result.scheduler));
-        let Some(best) = bounded.min_by_key(|result| result.time.median) else { return Vec::new() };
-        let new = SIGMAS.into_iter().filter(|sigma| *sigma != self.plan.options.sigma);
-        let with = |sigma| Candidate {
-            options: Options { sigma, ..self.plan.options },
-            ..self.candidate(Change::Sigma { sigma }, best.scheduler)
-        };
-        new.map(with).collect()
-    }
-
-    fn first_touch(&self) -> Vec<Candidate> {
-        let memory = &self.machine.memory;
-        if memory.placement == Placement::FirstTouch || memory.controllers < 2 {
-            return Vec::new();
-        }
-        let mut machine = self.machine.clone();
-        machine.memory.placement = Placement::FirstTouch;
-        let change = self.candidate(Change::FirstTouch, self.best.scheduler);
-        vec![Candidate { machine: Some(machine), ..change }]
-    }
-
     /// Simulates the candidates that promise most with further seeds.
     fn confirm(&mut self) -> Result<(), LabError> {
-        let Some(first) = self.best.runs.first().map(|run| run.time.0) else { return Ok(()) };
+        let Some(first) = self.about.best.runs.first().map(|run| run.time.0) else { return Ok(()) };
         let mut chosen = std::mem::take(&mut self.chosen);
         chosen.sort_by_key(|(_, time)| *time);
         let limit = first as f64 * (1.0 - PROMISING);
@@ -452,9 +261,9 @@ impl<'a> Trials<'a> {
         // The order stays that of the choosing seed. By the order of the others chance would favour
         // the first, and it would gain less than said.
         let first =
-            u64::from(self.results.iter().map(|result| result.seeds).max().unwrap_or(0)) + 1;
+            u64::from(self.about.results.iter().map(|result| result.seeds).max().unwrap_or(0)) + 1;
         let count = (self.left() / (1 + chosen.len() as u64)).min(*CONFIRMING.end());
-        let as_it_is = self.candidate(Change::Scheduler, self.best.scheduler);
+        let as_it_is = self.about.candidate(Change::Scheduler, self.about.best.scheduler);
         let changes = chosen.into_iter().map(|(candidate, _)| candidate);
         let candidates: Vec<_> = std::iter::once(as_it_is).chain(changes).collect();
         let all = self.simulate(&candidates, first..=first + count - 1)?;
@@ -481,22 +290,11 @@ impl<'a> Trials<'a> {
         said: &Suggestion,
         seeds: RangeInclusive<u64>,
     ) -> Option<Interval> {
-        let mut all: Vec<Candidate> = [
-            self.own_lines(),
-            self.coarser(),
-            self.fewer_sockets(),
-            self.policies(),
-            self.sigmas(),
-            self.first_touch(),
-            vec![self.one_worker_a_core()],
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let mut all = self.about.all();
         all.extend(self.measured_sizes(said.scheduler));
         let is_it = |c: &Candidate| c.change == said.change && c.scheduler == said.scheduler;
         let candidate = all.into_iter().find(is_it)?;
-        let as_it_is = self.candidate(Change::Scheduler, self.best.scheduler);
+        let as_it_is = self.about.candidate(Change::Scheduler, self.about.best.scheduler);
         let times = self.simulate(&[as_it_is, candidate], seeds).ok()?;
         Interval::of(times[0].iter().copied().zip(times[1].iter().copied()))
     }
@@ -514,8 +312,8 @@ impl<'a> Trials<'a> {
             return Ok(vec![Vec::new(); candidates.len()]);
         }
         self.made += jobs.len() as u64;
-        let touches = self.program.total_touches() * jobs.len() as u64;
-        let title = format!("{}: what else may help", self.program.meta().name);
+        let touches = self.about.program.total_touches() * jobs.len() as u64;
+        let title = format!("{}: what else may help", self.about.program.meta().name);
         self.progress.simulating(&title, jobs.len(), touches);
         let time = |(candidate, seed): &(&Candidate, u64)| {
             self.one(candidate, *seed).map(|outcome| outcome.time.0)
@@ -526,15 +324,15 @@ impl<'a> Trials<'a> {
     }
 
     fn one(&self, candidate: &Candidate, seed: u64) -> Result<Outcome, LabError> {
-        let program = candidate.program.as_ref().unwrap_or(self.program);
-        let machine = candidate.machine.as_ref().unwrap_or(self.machine);
-        let costs = Costs::of(&machine.prices).shrunk(self.plan.shrink);
+        let program = candidate.program.as_ref().unwrap_or(self.about.program);
+        let machine = candidate.machine.as_ref().unwrap_or(self.about.machine);
+        let costs = Costs::of(&machine.prices).shrunk(self.about.plan.shrink);
         let (scheduler, options) = (candidate.scheduler, candidate.options);
         let settings =
             Settings { options, costs, accounted: false, ..Settings::new(scheduler, seed) };
         let advance = |touches| self.progress.advance(touches);
         let bounds = Bounds::of(program, machine);
-        let groups = self.plan.sampling.groups(program, machine)?;
+        let groups = self.about.plan.sampling.groups(program, machine)?;
         let samples = Samples::of(program, std::iter::once((groups, seed)));
         let sample = samples.get(groups, seed);
         let outcome = befit_sim::run_within(program, sample, machine, &settings, bounds, &advance);

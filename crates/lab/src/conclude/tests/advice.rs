@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use befit_machine::Machine;
 use befit_sched::{Options, SchedulerKind};
 
-use super::super::{best, tried::Trials};
+use super::super::{best, candidates::Comparison, tried::Trials};
 use crate::{
     GivenSizes, MatrixPlan, MatrixProgram, Sampling, Seeds, Silent, SimulationPlan, record,
 };
@@ -61,7 +61,8 @@ fn first_suggestions_gain_what_was_said() {
         };
         let best = best(&results, &conclusion.choice);
         let machine = &plan.machines[0];
-        let mut trials = Trials::new(&plan, &program, machine, &results, best, true, &Silent);
+        let about = Comparison { plan: &plan, program: &program, machine, results: &results, best };
+        let mut trials = Trials::new(about, true, &Silent);
         let found = trials.again(said, 21..=60).unwrap();
         let tenths = |ratio: f64| (1000.0 * (1.0 - ratio)).round();
         let holds =
