@@ -95,12 +95,10 @@ struct Miss {
 }
 
 /// What a core has in flight and will wait for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
     /// What is in flight, by position; some of it may be there already.
     flying: VecDeque<Miss>,
-    /// The end of the first one's window.
-    end: u64,
     /// When the last of them is there.
     until: Ticks,
     /// The time that the operations up to the newest one's end take from its beginning.
@@ -117,44 +115,19 @@ pub(crate) struct Waits {
     there: Ticks,
 }
 
-impl Default for Waits {
-    fn default() -> Self {
-        Self {
-            flying: VecDeque::new(),
-            end: u64::MAX,
-            until: Ticks::default(),
-            covered: Ticks::default(),
-            left: Ticks::default(),
-            reason: Reason::default(),
-            waited: Reason::default(),
-            streamed: Ticks::default(),
-            there: Ticks::default(),
-        }
-    }
-}
-
 impl Waits {
     /// The wait for misses whose window has ended by `now`.
     #[inline]
     pub(crate) fn before(&mut self, now: Now) -> Ticks {
-        if now.position < self.end {
-            return Ticks::default();
-        }
-        self.retire(now)
-    }
-
-    fn retire(&mut self, now: Now) -> Ticks {
         let mut clock = now.clock;
-        while let Some(first) = self.flying.front().filter(|first| first.end <= now.position) {
+        while let Some(first) = self.flying.pop_front_if(|first| first.end <= now.position) {
             // The operations behind the window's end were made after the wait.
             let behind = Ticks(((now.position - first.end) as f64 * now.pace) as u64);
             let goes_on = first.there + behind;
             if goes_on > clock {
                 (clock, self.waited) = (goes_on, first.reason);
             }
-            self.flying.pop_front();
         }
-        self.end = self.flying.front().map_or(u64::MAX, |first| first.end);
         clock.since(now.clock)
     }
 
@@ -186,11 +159,8 @@ impl Waits {
         if self.there > self.until {
             (self.until, self.reason) = (self.there, reason);
         }
-        let end = now.position + flight.window;
         self.covered = clock + Ticks((flight.window as f64 * now.pace) as u64);
-        if self.flying.is_empty() {
-            self.end = end;
-        }
+        let end = now.position + flight.window;
         self.flying.push_back(Miss { end, there: self.there, reason });
         wait
     }
@@ -208,7 +178,6 @@ impl Waits {
             let Some(next) = next.and_then(|i| self.flying.remove(i)) else { break };
             (free, self.waited) = (next.there, next.reason);
         }
-        self.end = self.flying.front().map_or(u64::MAX, |first| first.end);
         free.since(clock)
     }
 
@@ -249,7 +218,6 @@ impl Waits {
         (self.left, self.waited) = (now, self.reason);
         if flight.each == 1 {
             self.flying.clear();
-            self.end = u64::MAX;
             return self.until.since(now);
         }
         let uncovered = self.until.since(self.covered.max(now));

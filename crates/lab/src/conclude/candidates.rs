@@ -78,6 +78,13 @@ pub(super) struct Candidate {
     pub(super) program: Option<Program>,
 }
 
+impl Candidate {
+    /// Whether it is this change, under this scheduler.
+    pub(super) fn is(&self, change: &Change, scheduler: SchedulerKind) -> bool {
+        self.change == *change && self.scheduler == scheduler
+    }
+}
+
 /// The comparison that changes are sought for.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison<'a> {

@@ -289,8 +289,6 @@ impl Choice {
         let is_first = is_alike(&&results[0]);
         let best = if is_first { &results[0] } else { fastest };
         let ratio = best.time_against(&results[0]).filter(|_| !is_first);
-        let whole = best.account.total().0.max(1) as f64;
-        let share = |part| best.account.get(part).0 as f64 / whole;
         Self {
             best: best.scheduler,
             ratio,
@@ -298,8 +296,8 @@ impl Choice {
             alike,
             alike_within,
             cycles: best.time.median.0,
-            work: share(Part::Work),
-            shared_cores: share(Part::SharedCores),
+            work: best.share(Part::Work),
+            shared_cores: best.share(Part::SharedCores),
         }
     }
 }

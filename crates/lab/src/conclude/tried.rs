@@ -30,6 +30,7 @@ const PROMISING: f64 = 0.02;
 const CONFIRMED: usize = 2;
 /// Measuring all tasks takes as long as about so many simulations.
 const MEASURING: u64 = 2;
+
 /// The simulations of changes.
 pub(super) struct Trials<'a> {
     about: Comparison<'a>,
@@ -110,11 +111,8 @@ impl<'a> Trials<'a> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for cause in causes {
             for candidate in self.about.against(cause) {
-                let is_new = |other: &Candidate| {
-                    other.change != candidate.change || other.scheduler != candidate.scheduler
-                };
-                let all = candidates.iter().chain(self.chosen.iter().map(|(chosen, _)| chosen));
-                if all.into_iter().all(is_new) {
+                let mut all = candidates.iter().chain(self.chosen.iter().map(|(chosen, _)| chosen));
+                if !all.any(|other| other.is(&candidate.change, candidate.scheduler)) {
                     candidates.push(candidate);
                 }
             }
@@ -130,7 +128,8 @@ impl<'a> Trials<'a> {
     }
 
     /// The most that the best scheduler's time is shortened by whatever leaves fewer caches idle,
-    /// by the first seed; `None` where nothing that does was simulated.
+    /// by the first seed; `None` where that is not known: no scheduler of the comparison leaves at
+    /// most half as much idle, and not all that may was simulated.
     pub(super) fn gain_without_idle_caches(&self) -> Option<f64> {
         self.gain_without_idle_caches
     }
@@ -138,18 +137,10 @@ impl<'a> Trials<'a> {
     /// What the best of the changes against idle caches gains that were simulated, or 0. Schedulers
     /// of the comparison that leave few caches idle gain nothing, as the best one is the fastest.
     fn gain_by_using_idle_caches(&self) -> Option<f64> {
-        let idle = |result: &Summary| {
-            let whole = result.account.total().0.max(1) as f64;
-            result.account.get(Part::Bound).0 as f64 / whole
-        };
+        let idle = |result: &Summary| result.share(Part::Bound);
         let least = self.about.results.iter().map(idle).fold(1.0, f64::min);
         let wanted = self.about.against(Cause::IdleCaches);
-        let is_wanted = |tried: &Candidate| {
-            let is_it = |wanted: &Candidate| {
-                tried.change == wanted.change && tried.scheduler == wanted.scheduler
-            };
-            wanted.iter().any(is_it)
-        };
+        let is_wanted = |tried: &Candidate| wanted.iter().any(|w| tried.is(&w.change, w.scheduler));
         let tried: Vec<u64> = self
             .chosen
             .iter()
@@ -292,8 +283,7 @@ impl<'a> Trials<'a> {
     ) -> Option<Interval> {
         let mut all = self.about.all();
         all.extend(self.measured_sizes(said.scheduler));
-        let is_it = |c: &Candidate| c.change == said.change && c.scheduler == said.scheduler;
-        let candidate = all.into_iter().find(is_it)?;
+        let candidate = all.into_iter().find(|c| c.is(&said.change, said.scheduler))?;
         let as_it_is = self.about.candidate(Change::Scheduler, self.about.best.scheduler);
         let times = self.simulate(&[as_it_is, candidate], seeds).ok()?;
         Interval::of(times[0].iter().copied().zip(times[1].iter().copied()))

@@ -253,6 +253,11 @@ impl Summary {
         Interval::of(base.runs.iter().zip(&self.runs).map(|(b, own)| (b.misses.0, own.misses.0)))
     }
 
+    /// The share of workers × time that went on `part`.
+    pub(crate) fn share(&self, part: Part) -> f64 {
+        self.account.get(part).0 as f64 / self.account.total().0.max(1) as f64
+    }
+
     /// The cycles that a worker spent on `parts` together: the mean over workers and seeds, with
     /// its interval over the seeds; `None` of one seed. All parts together take the running time.
     pub fn spent_on(&self, parts: &[Part]) -> Option<Interval> {

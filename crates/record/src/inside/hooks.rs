@@ -34,12 +34,12 @@ mod c {
 /// An [`Origin`] as C has it: `struct task` in stream.h.
 #[repr(C)]
 pub(super) struct Task {
-    size: u64,
-    strand: u64,
-    place: *const u8,
-    length: usize,
-    bytes: u32,
-    index: u32,
+    pub(super) size: u64,
+    pub(super) strand: u64,
+    pub(super) place: *const u8,
+    pub(super) length: usize,
+    pub(super) bytes: u32,
+    pub(super) index: u32,
 }
 
 impl Task {

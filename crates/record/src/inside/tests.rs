@@ -8,18 +8,9 @@ use std::{
     slice, str,
 };
 
-use super::{Origin, Scope, captured, captured_word, detached, in_region, region, unrecorded};
-
-/// `struct task` in stream.h.
-#[repr(C)]
-struct Task {
-    size: u64,
-    strand: u64,
-    place: *const u8,
-    length: usize,
-    bytes: u32,
-    index: u32,
-}
+use super::{
+    Origin, Scope, captured, captured_word, detached, hooks::Task, in_region, region, unrecorded,
+};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Event {
