@@ -122,11 +122,11 @@ impl Chosen {
     }
 
     fn build(&self) -> Result<Build, LabError> {
-        Ok(Build {
-            manifest_path: Some(checkout("kernels/Cargo.toml")?),
-            bin: Some("befit-kernels".to_owned()),
-            ..Build::default()
-        })
+        let build = Build { bin: Some("befit-kernels".to_owned()), ..Build::default() };
+        if build.is_built() {
+            return Ok(build);
+        }
+        Ok(Build { manifest_path: Some(checkout("kernels/Cargo.toml")?), ..build })
     }
 
     fn arguments(&self) -> Vec<String> {

@@ -333,8 +333,10 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
         Source::Kernel(kernel) => kernels::find(kernel)?.job(),
         Source::Crate(own) => {
-            let build =
-                Build { rayon_core: Some(checkout("compat/rayon-core")?), ..source.crate_build() };
+            let mut build = source.crate_build();
+            if !build.is_built() {
+                build.rayon_core = Some(checkout("compat/rayon-core")?);
+            }
             let threads = env::var(THREADS.0)
                 .ok()
                 .filter(|n| !n.is_empty())

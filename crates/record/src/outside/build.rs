@@ -177,7 +177,29 @@ impl Build {
     /// # Errors
     /// As [`Self::run`].
     pub fn check(&self) -> Result<(), BuildError> {
+        if self.is_built() {
+            return Ok(());
+        }
         self.workspace(self.manifest_path.as_deref())?.choose(self).map(drop)
+    }
+
+    /// True if the binary was built before: then it need not be built, nor its sources be there.
+    pub fn is_built(&self) -> bool {
+        self.built().is_some()
+    }
+
+    /// The binary, if it was built before and lies beside this program: a folder that is copied to
+    /// a machine without a compiler has the programs in `built/plain`, `built/record` and
+    /// `built/work`.
+    fn built(&self) -> Option<PathBuf> {
+        let kind = match self {
+            Self { plain: true, .. } => "plain",
+            Self { work: true, .. } => "work",
+            _ => "record",
+        };
+        let name = self.example.as_ref().or(self.bin.as_ref())?;
+        let binary = env::current_exe().ok()?.parent()?.join("built").join(kind).join(name);
+        binary.is_file().then_some(binary)
     }
 
     /// Builds, and returns where the binary is. `said` gets the lines that cargo writes to stderr,
@@ -187,6 +209,9 @@ impl Build {
     /// # Errors
     /// [`BuildError`], with cargo's own message where it is cargo's.
     pub fn run(&self, said: &(dyn Fn(&str) + Sync)) -> Result<PathBuf, BuildError> {
+        if let Some(binary) = self.built() {
+            return Ok(binary);
+        }
         let manifest = self.manifest_path.as_deref();
         let workspace = self.workspace(manifest)?;
         let Choice { package, flag, name } = workspace.choose(self)?;
