@@ -23,6 +23,17 @@ pub(super) fn others(
     (0..count).map(move |i| among.start + (start + i) % count).filter(move |i| *i != own)
 }
 
+/// Another worker holds the lock.
+#[derive(Debug)]
+pub(super) struct Locked;
+
+/// Takes the oldest of the accepted jobs.
+fn oldest<T>(entries: &mut VecDeque<Ready<T>>, accepts: Accepts<'_, T>) -> Option<Ready<T>> {
+    let Some(accepts) = accepts else { return entries.pop_front() };
+    let at = entries.iter().position(|ready| accepts(&ready.job))?;
+    entries.remove(at)
+}
+
 /// Its *new* end takes what became ready and gives to its owner; its *old* end gives to others.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
@@ -80,11 +91,24 @@ impl<T> Queue<T> {
 
     /// The oldest of the accepted jobs.
     pub(super) fn pop_old(&self, accepts: Accepts<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.pop(env, |entries| {
-            let Some(accepts) = accepts else { return entries.pop_front() };
-            let at = entries.iter().position(|ready| accepts(&ready.job))?;
-            entries.remove(at)
-        })
+        self.pop(env, |entries| oldest(entries, accepts))
+    }
+
+    /// As [`Self::pop_old`], unless another worker holds the lock.
+    pub(super) fn try_pop_old(
+        &self,
+        accepts: Accepts<'_, T>,
+        env: &mut dyn Env,
+    ) -> Result<Option<Ready<T>>, Locked> {
+        if self.seems_empty() {
+            return Ok(None);
+        }
+        let take = |entries: &mut VecDeque<Ready<T>>| {
+            let ready = oldest(entries, accepts);
+            self.note(entries);
+            ready
+        };
+        self.entries.try_with(env, take).ok_or(Locked)
     }
 
     // Always: see `Guarded::with`.

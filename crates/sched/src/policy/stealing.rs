@@ -108,13 +108,34 @@ impl<T: Handle> WorkStealing<T> {
         if own.is_some() || own_only { own } else { self.steal(w, Some(accepts), env) }
     }
 
-    /// Takes from another's queue.
+    /// Takes from another's queue. Queues whose lock somebody holds come last: thieves that wait in
+    /// line for one queue keep its owner from it, too.
     #[inline(never)]
     fn steal(
         &self,
         thief: WorkerId,
         accepts: Accepts<'_, T>,
         env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let mut were_locked = false;
+        let found = self.go_round(thief, env, |queue, env| {
+            let taken = queue.try_pop_old(accepts, env);
+            were_locked |= taken.is_err();
+            taken.unwrap_or(None)
+        });
+        if found.is_some() || !were_locked {
+            return found;
+        }
+        self.go_round(thief, env, |queue, env| queue.pop_old(accepts, env))
+    }
+
+    /// Tries `take` on the other workers' queues until something is found.
+    #[inline]
+    fn go_round(
+        &self,
+        thief: WorkerId,
+        env: &mut dyn Env,
+        mut take: impl FnMut(&Queue<T>, &mut dyn Env) -> Option<Ready<T>>,
     ) -> Option<Ready<T>> {
         let mut near = Round::new(&self.near[thief.index()], env);
         let mut far = Round::new(&self.far[thief.index()], env);
@@ -130,7 +151,7 @@ impl<T: Handle> WorkStealing<T> {
                 &mut far
             };
             let victim = class.next();
-            let found = self.queues[victim as usize].pop_old(accepts, env);
+            let found = take(&self.queues[victim as usize], env);
             env.steal(WorkerId(victim), found.is_some());
             if found.is_some() {
                 return found;
