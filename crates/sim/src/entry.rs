@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use befit_program::TaskId;
 use befit_sched::{
     Stage,
-    forks::{Advice, Batch, Grain, SiteId},
+    forks::{self, Advice, Batch, Grain, PAUSE, SiteId},
 };
 
 use crate::clock::Ticks;
@@ -26,12 +26,41 @@ pub(crate) struct Habits {
     pub(crate) requested: bool,
     /// The next fork is pending even in an inlined region: a fork was requested.
     pub(crate) raised: bool,
+    /// When it last published because a fork was wanted.
+    pub(crate) last: Option<Ticks>,
+    /// It keeps its forks although one is wanted, as that was just now.
+    pub(crate) pauses: bool,
 }
 
 impl Habits {
     /// Halves that it has published, and that nobody has taken.
     pub(crate) fn untaken(&self) -> usize {
         self.published - self.taken
+    }
+
+    /// A fork is wanted, and the worker is at one by `site`, `depth` forks below the program's
+    /// start: whether it keeps its forks for now. If not, it publishes.
+    pub(crate) fn keeps_forks(
+        &mut self,
+        site: Option<SiteId>,
+        depth: u32,
+        now: Ticks,
+        stopwatch: Stopwatch,
+    ) -> bool {
+        let is_short = site.is_some_and(|site| self.grain.is_short(site, depth));
+        let since = || Some(stopwatch.time(now.since(self.last?)));
+        self.pauses = forks::pauses(is_short, since);
+        if !self.pauses {
+            self.last = Some(now);
+        }
+        self.pauses
+    }
+
+    /// Whether the next fork in an inlined region is one: a fork was requested, and if the worker
+    /// pauses, that is over, and a worker is `idle`. (On threads that worker urges this one.)
+    pub(crate) fn is_raised(&self, idle: bool, now: Ticks, stopwatch: Stopwatch) -> bool {
+        let is_over = || self.last.is_none_or(|last| stopwatch.time(now.since(last)) >= PAUSE);
+        self.raised || (self.pauses && self.requested && idle && is_over())
     }
 }
 
@@ -71,6 +100,8 @@ pub(crate) struct Frame {
     depth: u32,
     /// It was a call, with no frame in the list of pending forks.
     inlined: bool,
+    /// The `join` that it was made by, if a region may begin there.
+    site: Option<SiteId>,
     /// A region began here.
     begins_region: bool,
     watch: Option<Watch>,
@@ -165,6 +196,7 @@ impl Entry {
             half: Half::First,
             depth: self.depth,
             inlined,
+            site: None,
             begins_region: false,
             watch: None,
         });
@@ -180,6 +212,9 @@ impl Entry {
         stopwatch: Stopwatch,
     ) {
         self.depth += 1;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.site = site;
+        }
         let Some(site) = site else { return };
         if self.goes_on(habits, now, stopwatch) {
             return;
@@ -191,7 +226,7 @@ impl Entry {
         if advice == Advice::Inline {
             frame.begins_region = true;
             self.region = Some(Region { from, predicted: Some((site, now)) });
-            habits.raised = habits.requested;
+            habits.raised = habits.requested && !habits.pauses;
         }
     }
 
@@ -205,7 +240,7 @@ impl Entry {
             self.region = None;
             return false;
         }
-        habits.raised = habits.requested;
+        habits.raised = habits.requested && !habits.pauses;
         true
     }
 
@@ -245,6 +280,11 @@ impl Entry {
             self.private.pop_back();
         }
         Some((second, was_listed))
+    }
+
+    /// The `join` that the youngest fork was made by, if a region may begin there.
+    pub(crate) fn site(&self) -> Option<SiteId> {
+        self.frames.last().and_then(|frame| frame.site)
     }
 
     /// Both halves of the youngest fork have ended: its parent goes on.

@@ -75,7 +75,7 @@ impl Engine<'_> {
 
     fn join(&mut self, w: WorkerId, mut entry: Box<Entry>, first: TaskId, second: TaskId) {
         let parent = entry.current;
-        if entry.is_inlined() && !self.workers[w.index()].habits.raised {
+        if entry.is_inlined() && !self.is_raised(w) {
             self.pay(w, self.prices.costs.inlined);
             entry.push(parent, second, true);
         } else if self.is_placed(w, &entry, [first, second]) {
@@ -91,8 +91,8 @@ impl Engine<'_> {
             self.pay(w, self.prices.costs.pending);
             entry.push(parent, second, false);
             let early = forks::is_early(entry.depth, self.workers.len());
-            self.serve(w, &mut entry, usize::from(early));
             let site = self.may_be_inlined(w, [first, second]).then(|| self.site(second));
+            self.serve(w, &mut entry, usize::from(early), site);
             let worker = &mut self.workers[w.index()];
             entry.begin(site, &mut worker.habits, worker.clock, self.stopwatch);
         }
@@ -110,7 +110,8 @@ impl Engine<'_> {
             if was_listed {
                 // Another worker may have requested a fork: older ones may be private, and the
                 // second half may make none.
-                self.serve(w, &mut entry, 0);
+                let site = entry.site();
+                self.serve(w, &mut entry, 0, site);
             }
             self.start(w, &mut entry, second);
         } else if let Some(parent) = woken {
@@ -158,17 +159,26 @@ impl Engine<'_> {
         entry.pop(&worker.habits.grain, worker.clock, self.stopwatch);
     }
 
+    fn is_raised(&self, w: WorkerId) -> bool {
+        let worker = &self.workers[w.index()];
+        worker.habits.is_raised(self.idle > 0, worker.clock, self.stopwatch)
+    }
+
     /// Publishes the oldest private forks, as many as `befit_sched::forks` says, and `at_least` so
-    /// many.
-    fn serve(&mut self, w: WorkerId, entry: &mut Entry, at_least: usize) {
+    /// many; or none, so soon after the last ones, where `site` makes short tasks.
+    fn serve(&mut self, w: WorkerId, entry: &mut Entry, at_least: usize, site: Option<SiteId>) {
         let habits = &mut self.workers[w.index()].habits;
         let missing = forks::missing(habits.untaken(), self.idle, at_least);
         if !habits.requested && missing == 0 {
+            habits.pauses = false;
             return;
         }
+        let now = self.workers[w.index()].clock;
+        let habits = &mut self.workers[w.index()].habits;
         if !entry.shared {
             habits.requested = false;
-        } else if entry.has_private() {
+        } else if entry.has_private() && !habits.keeps_forks(site, entry.depth, now, self.stopwatch)
+        {
             let requested = std::mem::take(&mut habits.requested);
             let batch = habits.batch.next(missing, requested);
             self.suspend(w, entry);

@@ -32,6 +32,7 @@ use crate::{
             About, Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, Sizes,
             SpawnedRef, ThreadEnv,
         },
+        fork::Reachable,
         latch::{Latch, ThreadLatch},
         primitive::{AtomicU32, AtomicUsize, Mutex, UnsafeCell, lock},
         scope::Fifos,
@@ -68,6 +69,8 @@ pub(crate) struct Registry {
     pub(super) handlers: Handlers,
     /// What each thread must run itself.
     pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
+    /// What others urge each thread by.
+    pub(super) reachable: Box<[CachePadded<Reachable>]>,
     /// What each thread has spawned and the policy has not seen.
     pub(super) outboxes: Box<[Arc<Outbox>]>,
     /// What was [spawned](crate::spawn_fifo()) to be run in order.
@@ -110,6 +113,7 @@ impl Registry {
             long_calls: AtomicU32::new(FEW),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
+            reachable: (0..threads).map(|_| CachePadded::default()).collect(),
             outboxes: (0..threads).map(|_| Arc::new(Outbox::new())).collect(),
             fifos: Fifos::new(threads),
             seed,

@@ -26,6 +26,10 @@ const WINDOW: u32 = 16;
 /// A region that takes this many times [`GRAIN`] was predicted wrongly.
 const SURPRISE: u32 = 16;
 
+/// From so many forks above the depth at which regions begin, tasks are *short*: they take some
+/// eight times [`GRAIN`].
+const SHORT: u32 = 3;
+
 /// Slots for what was learned. Two sites that meet in one make each other forget, which costs time
 /// only.
 const SLOTS: usize = 64;
@@ -45,6 +49,8 @@ struct Site {
     id: SiteId,
     /// Forks at this depth and below are inlined calls; `None` while that is not known.
     depth: Option<u32>,
+    /// A region has ended since that is known, and had not been predicted wrongly.
+    holds: bool,
     /// The regions since the depth last changed, and what they took. While the depth is not
     /// known: the short tasks that were watched, and the shallowest of them.
     regions: u32,
@@ -54,7 +60,14 @@ struct Site {
 
 impl Site {
     const fn unknown(id: SiteId) -> Self {
-        Self { id, depth: None, regions: 0, taken: Duration::ZERO, shallowest: u32::MAX }
+        Self {
+            id,
+            depth: None,
+            holds: false,
+            regions: 0,
+            taken: Duration::ZERO,
+            shallowest: u32::MAX,
+        }
     }
 }
 
@@ -98,6 +111,15 @@ impl Grain {
         }
     }
 
+    /// Whether a task that forks by `id`, `depth` forks below the program's start, is known to take
+    /// no longer than a few regions, so that its worker comes to another fork, or to its end, soon.
+    /// A `join` whose leaves are long has no regions, and its tasks are never short.
+    #[inline]
+    pub fn is_short(&self, id: SiteId, depth: u32) -> bool {
+        let site = self.slot(id).get();
+        site.id == id && site.holds && site.depth.is_some_and(|from| depth + SHORT >= from)
+    }
+
     /// Whether a region that has taken `taken` was predicted wrongly.
     #[inline]
     pub fn is_surprised(taken: Duration) -> bool {
@@ -135,6 +157,7 @@ impl Grain {
             }
             Advice::Inline if Self::is_surprised(taken) => site = Site::unknown(id),
             Advice::Inline => {
+                site.holds = true;
                 site.regions += 1;
                 site.taken += taken;
                 if site.regions == WINDOW {
@@ -210,6 +233,19 @@ mod tests {
             grain.learn(HERE, 17, Advice::Inline, GRAIN * 3);
         }
         assert!(begin_at(&grain, 18));
+    }
+
+    #[test]
+    fn tasks_are_short_near_regions_that_hold_what_was_predicted_and_nowhere_else() {
+        let grain = Grain::new();
+        let short_at = |depths: [u32; 3]| depths.map(|depth| grain.is_short(HERE, depth));
+        grain.learn(HERE, 20, Advice::Watch, GRAIN);
+        assert_eq!(short_at([17, 18, 21]), [false; 3], "its leaves may be long");
+        grain.learn(HERE, 21, Advice::Inline, GRAIN / 2);
+        assert_eq!(short_at([17, 18, 21]), [false, true, true]);
+        assert!(!grain.is_short(SiteId(0x2000), 21), "another join");
+        grain.learn(HERE, 21, Advice::Inline, LONG);
+        assert_eq!(short_at([17, 18, 21]), [false; 3], "it was predicted wrongly");
     }
 
     #[test]

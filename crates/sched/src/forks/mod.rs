@@ -5,7 +5,9 @@
 //! here what to do with them:
 //!
 //! ```
-//! use befit_sched::forks::{Batch, is_early, missing};
+//! use std::time::Duration;
+//!
+//! use befit_sched::forks::{Batch, PAUSE, is_early, missing, pauses};
 //!
 //! let batch = Batch::new();
 //! // A steal request has come and nobody is idle: one fork, then two, then four.
@@ -15,12 +17,15 @@
 //! // Three are idle, one fork waits for them: two more are missing.
 //! assert_eq!(missing(1, 3, 0), 2);
 //! assert!(is_early(2, 2) && !is_early(3, 2));
+//! // At a short task, a worker that published just now keeps its forks for the moment.
+//! let just_now = || Some(Duration::from_micros(1));
+//! assert!(pauses(true, just_now) && !pauses(false, just_now) && !pauses(true, || Some(PAUSE)));
 //! ```
 
 mod grain;
 mod thresholds;
 
-use std::cell::Cell;
+use std::{cell::Cell, time::Duration};
 
 pub use grain::{Advice, Grain, SiteId};
 pub use thresholds::ForkThresholds;
@@ -42,6 +47,21 @@ pub fn is_early(depth: u32, workers: usize) -> bool {
 #[inline]
 pub fn missing(untaken: usize, idle: usize, at_least: usize) -> usize {
     idle.saturating_sub(untaken).max(at_least)
+}
+
+/// A worker that is at short tasks publishes no sooner after the last time. For a fork to be run by
+/// another worker, several have to pass on locks and lines of memory, and one may have to be woken:
+/// some microseconds, a small part of this. Heartbeat scheduling bounds the price of forks in this
+/// way: U. A. Acar, A. Charguéraud, A. Guatto, M. Rainey, F. Sieczkowski, *Heartbeat scheduling:
+/// provable efficiency for nested parallelism*, PLDI 2018.
+pub const PAUSE: Duration = Duration::from_micros(20);
+
+/// Whether a worker keeps its forks for now, although they are wanted. Only if the task that it is
+/// at is [short](Grain::is_short): else the next occasion may be far. `since`: how long ago it
+/// published last, if it has.
+#[inline]
+pub fn pauses(is_short: bool, since: impl FnOnce() -> Option<Duration>) -> bool {
+    is_short && since().is_some_and(|since| since < PAUSE)
 }
 
 /// Whether the policy must see every fork of a task. `order` is asked only where that matters;

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit_sched::forks::{Advice, Grain, SiteId};
+use befit_sched::forks::{self, Advice, Grain, SiteId};
 
 use super::{StealRequests, steal_request::stack_pointer};
 
@@ -33,6 +33,8 @@ pub(crate) struct InlinedRegions {
     /// Counts the waits. Other tasks may run in a wait, so a time that spans one is not learned.
     waits: Cell<u32>,
     grain: Grain,
+    /// When this worker last published because a fork was wanted.
+    published: Cell<Option<Instant>>,
 }
 
 /// The region that is active.
@@ -88,6 +90,7 @@ impl InlinedRegions {
             depth: Cell::new(0),
             waits: Cell::new(0),
             grain: Grain::new(),
+            published: Cell::new(None),
         }
     }
 
@@ -106,6 +109,18 @@ impl InlinedRegions {
                 Advice::Watch => !known,
                 Advice::Fork => false,
             }
+    }
+
+    /// A fork is wanted, and the worker is at one by `site`: whether it keeps its forks for now
+    /// ([`forks::pauses`]). If not, it publishes.
+    pub(crate) fn keeps_forks(&self, site: Option<SiteId>) -> bool {
+        let is_short = site.is_some_and(|site| self.grain.is_short(site, self.depth.get()));
+        let now = Instant::now();
+        let pauses = forks::pauses(is_short, || Some(now.duration_since(self.published.get()?)));
+        if !pauses {
+            self.published.set(Some(now));
+        }
+        pauses
     }
 
     /// A job begins, forked at `depth`.

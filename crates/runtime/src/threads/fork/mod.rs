@@ -18,7 +18,9 @@ use befit_sched::{ForkOrder, TaskInfo};
 pub(crate) use self::{
     frame::{ForkList, Frame, PendingFork},
     inlined_region::InlinedRegions,
-    steal_request::{StealRequests, is_inlined, stack_pointer, steal_requests_of_this_thread},
+    steal_request::{
+        Reachable, StealRequests, is_inlined, stack_pointer, steal_requests_of_this_thread,
+    },
 };
 use super::{
     current_or_global,
@@ -112,7 +114,7 @@ where
     // SAFETY: this is its owner, and no other thread has it.
     let b = unsafe { frame.take_work() };
     // Another worker may have requested a fork: older ones may be private, and `b` may make none.
-    worker.serve(0);
+    worker.serve(0, site);
     (a, run_child(worker, task_b, b))
 }
 

@@ -1,16 +1,19 @@
 //! Steal requests: how others make a worker publish a fork.
 
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::{
+    ptr::NonNull,
+    sync::atomic::Ordering::{Relaxed, SeqCst},
+};
 
-use crate::threads::primitive::{AtomicBool, AtomicUsize, fence};
+use crate::threads::primitive::{AtomicBool, AtomicUsize, Mutex, fence, lock};
 
 /// The steal requests to one worker: others ask it to publish a fork.
 ///
-/// There are two words because a `join` in an inlined region (see [`super::inlined_region`]) reads
+/// There are several words because a `join` in an inlined region (see [`super::inlined_region`]) reads
 /// only one of them, the *inline limit*; this load is all that an inlined fork costs. The order of
 /// the accesses is the protocol:
-/// - The requester sets `requested` and then raises the limit.
-/// - The owner lowers the limit and then reads `requested`.
+/// - The requester sets `requested`, or `urgent`, and then raises the limit.
+/// - The owner lowers the limit and then reads both.
 /// - Each has a sequentially consistent fence between the two.
 ///
 /// So no request is lost to a region that begins at the same moment.
@@ -19,6 +22,12 @@ pub(crate) struct StealRequests {
     /// None of the worker's forks is with the policy. Its oldest private fork should be, or the
     /// next that it makes.
     requested: AtomicBool,
+    /// An idle worker is about to sleep for want of such a fork: the owner publishes one even
+    /// though it has just done so.
+    urgent: AtomicBool,
+    /// The owner keeps its forks although one is requested, as it has just published: until the
+    /// request is urgent.
+    pauses: AtomicBool,
     /// Counts the published forks that any worker has taken, the owner included.
     taken: AtomicUsize,
     /// A `join` whose stack frame lies above this address is inlined.
@@ -33,6 +42,8 @@ impl StealRequests {
     pub(crate) const fn new() -> Self {
         Self {
             requested: AtomicBool::new(false),
+            urgent: AtomicBool::new(false),
+            pauses: AtomicBool::new(false),
             taken: AtomicUsize::new(0),
             inline_limit: AtomicUsize::new(INLINE_NOTHING),
         }
@@ -42,6 +53,8 @@ impl StealRequests {
     pub(crate) fn new() -> Self {
         Self {
             requested: AtomicBool::new(false),
+            urgent: AtomicBool::new(false),
+            pauses: AtomicBool::new(false),
             taken: AtomicUsize::new(0),
             inline_limit: AtomicUsize::new(INLINE_NOTHING),
         }
@@ -60,6 +73,27 @@ impl StealRequests {
         self.inline_limit.store(INLINE_NOTHING, Relaxed);
     }
 
+    /// Anyone: if a fork is requested, makes that urgent; returns whether the owner has kept one.
+    pub(crate) fn urge(&self) -> bool {
+        if !self.is_requested() {
+            return false;
+        }
+        self.urgent.store(true, Relaxed);
+        fence(SeqCst);
+        self.inline_limit.store(INLINE_NOTHING, Relaxed);
+        self.pauses.load(Relaxed)
+    }
+
+    /// The owner: sets whether it keeps its forks although one is requested.
+    pub(crate) fn set_pauses(&self, pauses: bool) {
+        self.pauses.store(pauses, Relaxed);
+    }
+
+    /// The owner: whether a request, if there is one, is urgent.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.urgent.load(Relaxed)
+    }
+
     /// The owner: whether a fork should be published.
     pub(crate) fn is_requested(&self) -> bool {
         self.requested.load(Relaxed)
@@ -73,6 +107,7 @@ impl StealRequests {
     /// The owner: sets whether a fork should be published.
     pub(crate) fn set_requested(&self, requested: bool) {
         self.requested.store(requested, Relaxed);
+        self.urgent.store(false, Relaxed);
     }
 
     /// The owner: whether code with a stack frame at `address` is in an inlined region, and no
@@ -83,11 +118,11 @@ impl StealRequests {
     }
 
     /// The owner: an inlined region begins, or goes on, for all stack frames above `inline_limit`,
-    /// unless a fork is requested.
+    /// unless a fork is requested. While the owner pauses, only an urgent request counts.
     pub(crate) fn lower_inline_limit(&self, inline_limit: usize) {
         self.set_inline_limit(inline_limit);
         fence(SeqCst);
-        if self.is_requested() {
+        if self.is_requested() && (!self.pauses.load(Relaxed) || self.is_urgent()) {
             self.raise_inline_limit();
         }
     }
@@ -100,6 +135,45 @@ impl StealRequests {
     /// The owner: from now on forks are forks.
     pub(crate) fn raise_inline_limit(&self) {
         self.inline_limit.store(INLINE_NOTHING, Relaxed);
+    }
+}
+
+/// Where others find the requests to a worker while its thread runs.
+#[derive(Debug, Default)]
+pub(crate) struct Reachable(Mutex<Option<NonNull<StealRequests>>>);
+
+// SAFETY: the requests are `Sync`; they are used under the lock only, and are gone from there
+// before their thread ends (promised to `open`).
+unsafe impl Send for Reachable {}
+// SAFETY: as above.
+unsafe impl Sync for Reachable {}
+
+impl Reachable {
+    /// Lets others find `requests` until the result is dropped.
+    ///
+    /// # Safety
+    /// The result is dropped before the worker's thread ends.
+    pub(crate) unsafe fn open(&self, requests: &StealRequests) -> Opened<'_> {
+        *lock(&self.0) = Some(NonNull::from(requests));
+        Opened(self)
+    }
+
+    /// Anyone: [urges](StealRequests::urge) the worker, if it runs; returns whether it has kept a
+    /// fork.
+    pub(crate) fn urge(&self) -> bool {
+        let requests = lock(&self.0);
+        // SAFETY: the worker takes them away before they go, and cannot while we hold the lock.
+        requests.is_some_and(|requests| unsafe { requests.as_ref() }.urge())
+    }
+}
+
+/// A worker's requests can be found.
+#[must_use = "they cannot any more when it is dropped"]
+pub(crate) struct Opened<'a>(&'a Reachable);
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.0) = None;
     }
 }
 

@@ -113,6 +113,24 @@ fn no_steal_request_is_lost_to_a_region_that_begins_at_the_same_time() {
     });
 }
 
+#[test]
+fn no_urgent_request_is_lost_to_a_worker_that_pauses() {
+    ::loom::model(|| {
+        let requests = Arc::new(StealRequests::new());
+        requests.set_requested(true);
+        requests.set_pauses(true);
+        let others = Arc::clone(&requests);
+        let urging = ::loom::thread::spawn(move || others.urge());
+        requests.lower_inline_limit(0);
+        assert!(urging.join().unwrap());
+        assert!(!requests.is_inlined(1), "the next join will see it");
+        requests.set_requested(false);
+        requests.lower_inline_limit(0);
+        assert!(requests.is_inlined(1), "it was served");
+        assert!(!requests.urge() && requests.is_inlined(1), "nothing is requested");
+    });
+}
+
 /// A worker holds a fork back, and the thread that waits for the call ends that at any moment.
 #[test]
 fn a_fork_that_is_held_back_is_run_once_and_the_next_join_is_none_of_its_region() {

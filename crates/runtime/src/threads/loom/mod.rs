@@ -48,6 +48,10 @@ impl<T, F: Fn() -> Option<T>> Search for Find<F> {
 
     fn pass_on(&self, _: ClusterId) {}
 
+    fn urge(&self) -> bool {
+        false
+    }
+
     fn wake_next(&self) {}
 
     fn is_stuck(&self) -> bool {

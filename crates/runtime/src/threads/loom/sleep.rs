@@ -120,6 +120,10 @@ impl Search for Waiting<'_> {
         self.shared.notify(true);
     }
 
+    fn urge(&self) -> bool {
+        false
+    }
+
     fn wake_next(&self) {
         self.shared.sleep.wake_next(0..self.shared.latches.len());
     }

@@ -41,6 +41,10 @@ pub(crate) trait Search {
     /// notified of, or not all of it.
     fn pass_on(&self, cluster: ClusterId);
 
+    /// Before this worker sleeps: makes workers publish forks that they keep for the moment; returns
+    /// whether there are any.
+    fn urge(&self) -> bool;
+
     /// Wakes a worker that has not looked for work since the last event, if there is one
     /// ([`Sleep::wake_next`]).
     fn wake_next(&self);
@@ -136,6 +140,8 @@ impl Sleep {
         let mut served = None;
         let mut woken: Option<Woken> = None;
         let mut round = 0;
+        // It has looked for long enough to ask for what is not published yet.
+        let mut urged = false;
         let found = loop {
             if let Some(found) = search.look() {
                 break Some(found);
@@ -152,13 +158,20 @@ impl Sleep {
                 relax(round);
                 round += 1;
             }
+            if !is_over() && round == SPINS && !urged {
+                urged = true;
+                if search.urge() {
+                    round = SPINS / 2;
+                    continue;
+                }
+            }
             if !is_over() {
                 if let Some(found) = search.look_before_sleep() {
                     break Some(found);
                 }
                 woken = self.sleep(me, seen, &idle, latch, search);
                 // It has been woken for nothing, or it finds something.
-                round = SPINS;
+                (round, urged) = (SPINS, true);
             }
             if latch.probe() {
                 break None;

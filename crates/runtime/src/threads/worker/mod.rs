@@ -176,6 +176,8 @@ impl Worker {
         let outer = CURRENT.replace(self);
         self.stack_base.set(stack_pointer());
         self.requests().raise_inline_limit();
+        // SAFETY: it is dropped below, on this thread.
+        let reachable = unsafe { self.registry.reachable[self.thread].open(self.requests()) };
         let handlers = &self.registry.handlers;
         if let Some(start) = &handlers.start {
             self.call(Handler::Start, || self.registry.call_handler(start, self.thread));
@@ -185,6 +187,7 @@ impl Worker {
             self.call(Handler::Exit, || self.registry.call_handler(exit, self.thread));
             self.work_off();
         }
+        drop(reachable);
         self.requests().raise_inline_limit();
         CURRENT.set(outer);
         no_unwind.over();

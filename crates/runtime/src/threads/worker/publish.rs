@@ -35,7 +35,7 @@ impl Worker {
             return no_unwind.over();
         }
         let early = forks::is_early(self.inlined_regions.depth(), self.engine().threads);
-        self.serve(usize::from(early));
+        self.serve(usize::from(early), site);
         no_unwind.over();
     }
 
@@ -44,17 +44,20 @@ impl Worker {
     /// - the idle threads for which no fork of this worker's lies with the policy yet, and
     /// - if a steal request has come, the batch. It doubles each time, as the next occasion may be
     ///   far, and starts at one again when a fork comes back to this worker.
-    pub(crate) fn serve(&self, at_least: usize) {
+    ///
+    /// `site` is the `join` that the worker is at, if it may be inlined. Where that makes short
+    /// tasks, the worker publishes none so soon after the last ones.
+    pub(crate) fn serve(&self, at_least: usize, site: Option<SiteId>) {
         let untaken = self.published.get().wrapping_sub(self.requests().taken());
         let missing = forks::missing(untaken, self.engine().sleep.idle(), at_least);
         let requested = self.requests().is_requested();
         if !requested && missing == 0 {
-            return;
+            return self.requests().set_pauses(false);
         }
         let no_unwind = NoUnwind;
         if !self.may_share() {
             self.requests().set_requested(false);
-        } else if self.forks.has_private() {
+        } else if self.forks.has_private() && !self.keeps_forks(site) {
             // Before the policy learns of the forks: a taker's request must not be overwritten.
             self.requests().set_requested(false);
             let batch = self.batch.next(missing, requested);
@@ -67,6 +70,21 @@ impl Worker {
             self.resume();
         }
         no_unwind.over();
+    }
+
+    /// A fork is wanted, and the worker is at one by `site`: whether it keeps its forks for now. A
+    /// thread that cannot be [urged](StealRequests::urge) never does.
+    fn keeps_forks(&self, site: Option<SiteId>) -> bool {
+        let site = site.filter(|_| !self.adopted && !self.requests().is_urgent());
+        let keeps = self.inlined_regions.keeps_forks(site);
+        self.requests().set_pauses(keeps);
+        keeps
+    }
+
+    /// Urges all workers of which a fork is requested; returns whether one has kept a fork.
+    pub(super) fn urge_others(&self) -> bool {
+        // All, not only the first.
+        self.registry.reachable.iter().filter(|other| other.urge()).count() > 0
     }
 
     /// Holds back the fork that `site` has just made, if that may be short in a call that is young

@@ -249,6 +249,10 @@ impl sleep::Search for Search<'_> {
         self.worker.engine().pass_on(self.worker.id, cluster);
     }
 
+    fn urge(&self) -> bool {
+        self.worker.urge_others()
+    }
+
     fn wake_next(&self) {
         self.worker.engine().wake_next(self.worker.id);
     }
