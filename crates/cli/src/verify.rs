@@ -84,6 +84,10 @@ pub(crate) struct VerifyArgs {
     /// Record again what was recorded before
     #[arg(long)]
     fresh: bool,
+    /// Leave out the last step, in which figures of the machine are varied: it can take as long as
+    /// all before it
+    #[arg(long)]
+    no_suspect: bool,
     /// End with exit code 1 unless nine tenths of the ratios are within 0.8 to 1.25 and none is
     /// outside of 0.67 to 1.5
     #[arg(long)]
@@ -150,6 +154,7 @@ impl VerifyArgs {
             machine,
             asked,
             fresh: self.fresh,
+            suspects: !self.no_suspect,
         }
     }
 

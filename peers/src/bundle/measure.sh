@@ -22,6 +22,18 @@ part() {
     fi
 }
 
+# verified SECONDS ARGUMENTS...: befit verify for so long; what it has done by then counts.
+verified() {
+    limit=$1
+    shift
+    left=$((began + 590 - $(date +%s)))
+    [ "$left" -lt "$limit" ] && limit=$left
+    [ "$limit" -lt 1 ] || BEFIT_CACHE="$work/cache" timeout --signal INT --kill-after 15 "$limit" \
+        ./befit verify "$@" --repeats 3 --seeds 1 --no-suspect --format json \
+        --output "$work/verified.json" || echo "measure.sh: befit verify did not end" >&2
+    [ -s "$work/verified.json" ] || echo null >"$work/verified.json"
+}
+
 powers=""
 power=1
 while [ "$power" -lt "$threads" ]; do
@@ -39,7 +51,10 @@ echo "measure.sh: a prediction, and the same program on threads" >&2
 part predicted 120 ./befit sim rrm.befit --machine host --sched ws,pws,sb,sb-d,auto --no-tries \
     --seeds 3 --format json
 part measured 60 ./befit run --sched ws,pws,sb,sb-d,auto --format json -- \
-    ./befit-kernels rrm --n 1000000
+    ./built/plain/befit-kernels rrm --n 1000000
+echo "measure.sh: predictions of kernels, and the same on threads" >&2
+counts=$(echo $powers | tr ' ' ',')
+verified 200 --threads "$counts" matmul rrm quicksort heat samplesort bst fft mandelbrot queens
 # The largest number of threads first: the least likely to be measured elsewhere.
 for t in $(for power in $powers; do echo "$power"; done | sort -rn); do
     for program in fib skynet spawn nqueens matmul quicksort; do
@@ -54,7 +69,7 @@ model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -d '"\\
     printf '{"schema": "befit.machine-measured/1", "model": "%s", "threads": %s,\n' \
         "$model" "$threads"
     printf '"kernel": "%s",\n' "$(uname -sr | tr -d '"\\')"
-    for name in calibration idle predicted measured; do
+    for name in calibration idle predicted measured verified; do
         printf '"%s": ' "$name"
         cat "$work/$name.json"
         printf ',\n'

@@ -1,23 +1,35 @@
 //! A folder of static programs that measures a machine without Rust and without a network.
 //!
-//! The folder holds `befit`, `peers` and the kernels, linked statically for any x86-64 Linux; a
-//! recording of the kernel `rrm`; a script that runs them all for ten minutes at most; and a
-//! README.
+//! The folder holds `befit`, `peers` and the kernels, linked statically for any x86-64 Linux; the
+//! kernels once more for recording, which needs the system's C library; a recording of the kernel
+//! `rrm`; a script that runs them all for ten minutes at most; and a README.
 
 use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     process::Command,
 };
 
 use crate::Error;
 
-/// What programs are linked for.
-const TARGET: &str = "x86_64-unknown-linux-musl";
-/// Package and program.
-const PROGRAMS: [(&str, &str); 3] =
-    [("befit-cli", "befit"), ("peers", "peers"), ("befit-kernels", "befit-kernels")];
+/// What programs are linked for: the GNU C library, whose memory is as fast as in other builds.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// Links it in.
+const STATIC: &str = "-Ctarget-feature=+crt-static";
+/// Package, program, and its place in the folder.
+const PROGRAMS: [(&str, &str, &str); 4] = [
+    ("befit-cli", "befit", "befit"),
+    ("peers", "peers", "peers"),
+    ("befit-calibrate", "befit-calibrate", "befit-calibrate"),
+    ("befit-kernels", "befit-kernels", "built/plain/befit-kernels"),
+];
+/// Builds of the kernels that `befit record` makes: the folder under that for builds, and the place
+/// in this one, where `befit` looks for them.
+const RECORDERS: [(&str, &str); 2] = [
+    ("befit-record", "built/record/befit-kernels"),
+    ("befit-work", "built/work/befit-kernels"),
+];
 /// Elements of the recorded `rrm`; `measure.sh` runs as many.
 const ELEMENTS: &str = "1000000";
 
@@ -35,14 +47,25 @@ pub(crate) fn write(folder: &Path) -> Result<String, Error> {
         Error::Failed(format!("cannot write {}: {error}", what.display()))
     };
     fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
-    let built = build()?;
-    for (_, program) in PROGRAMS {
-        let to = folder.join(program);
-        fs::copy(built.join(program), &to).map_err(|error| cannot(&to, &error))?;
-    }
+    let put = |from: PathBuf, place: &str| {
+        let to = folder.join(place);
+        let above = to.parent().unwrap_or(folder);
+        let copied = fs::create_dir_all(above).and_then(|()| fs::copy(from, &to));
+        copied.map(drop).map_err(|error| cannot(&to, &error))
+    };
+    let target = target()?;
+    let built = build(&target)?;
+    // Before its builds of the kernels are beside it: it makes them.
     let mut record = Command::new(built.join("befit"));
+    record.env("CARGO_TARGET_DIR", &target);
     record.args(["record", "rrm", "--n", ELEMENTS, "--output"]).arg(folder.join("rrm.befit"));
     succeed(&mut record, "befit record rrm")?;
+    for (kind, place) in RECORDERS {
+        put(target.join(kind).join(TARGET).join("release/befit-kernels"), place)?;
+    }
+    for (_, program, place) in PROGRAMS {
+        put(built.join(program), place)?;
+    }
     let texts =
         [("README.md", include_str!("README.md")), ("measure.sh", include_str!("measure.sh"))];
     for (name, text) in texts {
@@ -58,8 +81,8 @@ pub(crate) fn write(folder: &Path) -> Result<String, Error> {
     ))
 }
 
-/// Builds the programs from the checkout that this one was built from; returns their folder.
-fn build() -> Result<PathBuf, Error> {
+/// The folder for builds of the checkout that this program was built from.
+fn target() -> Result<PathBuf, Error> {
     let checkout = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     if !checkout.join("Cargo.toml").is_file() {
         let gone = checkout.display();
@@ -67,14 +90,23 @@ fn build() -> Result<PathBuf, Error> {
             "the checkout that this was built from is gone: {gone}"
         )));
     }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
+    let failed = |error| Error::Failed(format!("cannot find the folder for builds: {error}"));
+    path::absolute(checkout.join(target)).map_err(failed)
+}
+
+/// Builds the programs in a folder of their own in `target`; returns where they are.
+fn build(target: &Path) -> Result<PathBuf, Error> {
+    let target = target.join("bundle");
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(checkout).args(["build", "--release", "--target", TARGET]);
-    for (package, _) in PROGRAMS {
+    cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).env("RUSTFLAGS", STATIC);
+    cargo.args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(&target);
+    for (package, ..) in PROGRAMS {
         cargo.args(["--package", package]);
     }
-    succeed(&mut cargo, &format!("cargo build (is there `rustup target add {TARGET}`?)"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
-    Ok(checkout.join(target).join(TARGET).join("release"))
+    cargo.args(["--features", "befit-kernels/xml,befit-kernels/counters"]);
+    succeed(&mut cargo, "cargo build")?;
+    Ok(target.join(TARGET).join("release"))
 }
 
 /// Runs `command`, which tells its progress on stderr.
@@ -99,6 +131,9 @@ mod tests {
     fn the_script_runs_what_was_recorded() {
         let script = include_str!("measure.sh");
         assert!(script.contains(&format!("rrm --n {ELEMENTS}")));
-        assert!(PROGRAMS.iter().all(|(_, program)| script.contains(&format!("./{program} "))));
+        let runs = |place: &str| script.contains(&format!("./{place} "));
+        assert!(["befit", "peers", "built/plain/befit-kernels"].into_iter().all(runs));
+        let places = PROGRAMS.map(|(.., place)| place);
+        assert!(places.iter().all(|place| runs(place) || *place == "befit-calibrate"));
     }
 }

@@ -56,6 +56,8 @@ pub struct VerifyPlan {
     pub asked: String,
     /// Records again, whatever was recorded before.
     pub fresh: bool,
+    /// Where ratios are not good, looks for a figure of the machine that explains it.
+    pub suspects: bool,
 }
 
 /// A program to verify.
@@ -143,7 +145,7 @@ impl VerifyPlan {
         verified.contradicted = contradicted;
         verified.failed = failed.iter().map(ToString::to_string).collect();
         let are_good = verified.results.iter().all(|result| result.verdict == Verdict::Good);
-        if !are_good && !interrupt.is_raised() {
+        if self.suspects && !are_good && !interrupt.is_raised() {
             verified.suspect = match self.suspect(&done, &verified.results, interrupt, progress) {
                 Err(LabError::Interrupted) => None,
                 suspect => suspect?,
