@@ -26,10 +26,8 @@ const PROGRAMS: [(&str, &str, &str); 4] = [
 ];
 /// Builds of the kernels that `befit record` makes: the folder under that for builds, and the place
 /// in this one, where `befit` looks for them.
-const RECORDERS: [(&str, &str); 2] = [
-    ("befit-record", "built/record/befit-kernels"),
-    ("befit-work", "built/work/befit-kernels"),
-];
+const RECORDERS: [(&str, &str); 2] =
+    [("befit-record", "built/record/befit-kernels"), ("befit-work", "built/work/befit-kernels")];
 /// Elements of the recorded `rrm`; `measure.sh` runs as many.
 const ELEMENTS: &str = "1000000";
 

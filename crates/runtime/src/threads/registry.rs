@@ -71,6 +71,8 @@ pub(crate) struct Registry {
     pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
     /// What others urge each thread by.
     pub(super) reachable: Box<[CachePadded<Reachable>]>,
+    /// How many workers keep forks that are wanted, as far as they know.
+    pub(super) pausing: CachePadded<AtomicUsize>,
     /// What each thread has spawned and the policy has not seen.
     pub(super) outboxes: Box<[Arc<Outbox>]>,
     /// What was [spawned](crate::spawn_fifo()) to be run in order.
@@ -113,6 +115,7 @@ impl Registry {
             long_calls: AtomicU32::new(FEW),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
+            pausing: CachePadded::new(AtomicUsize::new(0)),
             reachable: (0..threads).map(|_| CachePadded::default()).collect(),
             outboxes: (0..threads).map(|_| Arc::new(Outbox::new())).collect(),
             fifos: Fifos::new(threads),

@@ -9,9 +9,9 @@ use crate::threads::primitive::{AtomicBool, AtomicUsize, Mutex, fence, lock};
 
 /// The steal requests to one worker: others ask it to publish a fork.
 ///
-/// There are several words because a `join` in an inlined region (see [`super::inlined_region`]) reads
-/// only one of them, the *inline limit*; this load is all that an inlined fork costs. The order of
-/// the accesses is the protocol:
+/// There are several words because a `join` in an inlined region (see [`super::inlined_region`])
+/// reads only one of them, the *inline limit*; this load is all that an inlined fork costs. The
+/// order of the accesses is the protocol:
 /// - The requester sets `requested`, or `urgent`, and then raises the limit.
 /// - The owner lowers the limit and then reads both.
 /// - Each has a sequentially consistent fence between the two.
@@ -81,10 +81,15 @@ impl StealRequests {
         self.urgent.store(true, Relaxed);
         fence(SeqCst);
         self.inline_limit.store(INLINE_NOTHING, Relaxed);
+        self.pauses()
+    }
+
+    /// Anyone: whether the owner keeps its forks although one is requested.
+    pub(crate) fn pauses(&self) -> bool {
         self.pauses.load(Relaxed)
     }
 
-    /// The owner: sets whether it keeps its forks although one is requested.
+    /// The owner: sets whether it does.
     pub(crate) fn set_pauses(&self, pauses: bool) {
         self.pauses.store(pauses, Relaxed);
     }
@@ -122,7 +127,7 @@ impl StealRequests {
     pub(crate) fn lower_inline_limit(&self, inline_limit: usize) {
         self.set_inline_limit(inline_limit);
         fence(SeqCst);
-        if self.is_requested() && (!self.pauses.load(Relaxed) || self.is_urgent()) {
+        if self.is_requested() && (!self.pauses() || self.is_urgent()) {
             self.raise_inline_limit();
         }
     }

@@ -41,8 +41,8 @@ pub(crate) trait Search {
     /// notified of, or not all of it.
     fn pass_on(&self, cluster: ClusterId);
 
-    /// Before this worker sleeps: makes workers publish forks that they keep for the moment; returns
-    /// whether there are any.
+    /// Before this worker sleeps: makes workers publish what they keep for the moment; returns
+    /// whether there is anything.
     fn urge(&self) -> bool;
 
     /// Wakes a worker that has not looked for work since the last event, if there is one

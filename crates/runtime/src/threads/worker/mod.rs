@@ -187,6 +187,7 @@ impl Worker {
             self.call(Handler::Exit, || self.registry.call_handler(exit, self.thread));
             self.work_off();
         }
+        self.set_pauses(false);
         drop(reachable);
         self.requests().raise_inline_limit();
         CURRENT.set(outer);

@@ -1,6 +1,6 @@
 //! What a worker gives to the policy.
 
-use std::ptr::NonNull;
+use std::{ptr::NonNull, sync::atomic::Ordering::Relaxed};
 
 use befit_sched::{
     TaskInfo,
@@ -52,7 +52,7 @@ impl Worker {
         let missing = forks::missing(untaken, self.engine().sleep.idle(), at_least);
         let requested = self.requests().is_requested();
         if !requested && missing == 0 {
-            return self.requests().set_pauses(false);
+            return self.set_pauses(false);
         }
         let no_unwind = NoUnwind;
         if !self.may_share() {
@@ -77,12 +77,30 @@ impl Worker {
     fn keeps_forks(&self, site: Option<SiteId>) -> bool {
         let site = site.filter(|_| !self.adopted && !self.requests().is_urgent());
         let keeps = self.inlined_regions.keeps_forks(site);
-        self.requests().set_pauses(keeps);
+        self.set_pauses(keeps);
         keeps
+    }
+
+    /// Whether this worker keeps forks that are wanted.
+    #[inline]
+    pub(super) fn set_pauses(&self, pauses: bool) {
+        if self.requests().pauses() == pauses {
+            return;
+        }
+        self.requests().set_pauses(pauses);
+        let pausing = &self.registry.pausing;
+        if pauses {
+            pausing.fetch_add(1, Relaxed)
+        } else {
+            pausing.fetch_sub(1, Relaxed)
+        };
     }
 
     /// Urges all workers of which a fork is requested; returns whether one has kept a fork.
     pub(super) fn urge_others(&self) -> bool {
+        if self.registry.pausing.load(Relaxed) == 0 {
+            return false;
+        }
         // All, not only the first.
         self.registry.reachable.iter().filter(|other| other.urge()).count() > 0
     }
