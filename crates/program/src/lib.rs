@@ -39,6 +39,7 @@ mod class;
 mod codec;
 mod file;
 mod footprints;
+mod hot;
 mod lines;
 mod model;
 mod narrow;

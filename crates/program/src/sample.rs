@@ -8,10 +8,15 @@
 //! D. A. Wood, "A comparison of trace-sampling techniques for multi-megabyte caches", IEEE
 //! Transactions on Computers 43(6), 1994, section 3). The order is random so that strides do not
 //! favour a group.
+//!
+//! All samples have the [hot lines](crate::hot) beside those of their group.
 
 use std::{num::NonZeroUsize, ops::Range, thread};
 
-use crate::{Program, StrandId, Touch};
+use crate::{
+    Program, StrandId, Touch,
+    hot::{Counter, Revisit},
+};
 
 /// Classes of lines at most: the lines of a page, whose place in it dense numbers keep.
 const MOST: u32 = 64;
@@ -42,6 +47,11 @@ impl LineGroups {
     /// The number of groups: a sample has the touches of one line in so many.
     pub fn count(self) -> u32 {
         self.count
+    }
+
+    /// Half as many groups, each of twice the lines; `None` where a group has all of them then.
+    pub fn fewer(self) -> Option<Self> {
+        (self.count > 2).then_some(Self { count: self.count / 2, ..self })
     }
 
     /// Classes of a group.
@@ -95,12 +105,14 @@ impl KeptTouch {
     }
 }
 
-/// The touches of one group of lines. Four bytes a touch; strands that are alike share theirs.
+/// The touches of one group of lines and of the hot lines. Four bytes a touch; strands that are
+/// alike share theirs.
 #[derive(Clone, Debug)]
 pub struct Sample {
     groups: LineGroups,
     lines: u32,
     stack_lines: u32,
+    hot: Vec<u32>,
     touches: Vec<KeptTouch>,
     /// By blob.
     ends: Vec<u64>,
@@ -117,9 +129,15 @@ impl Sample {
         self.groups.coarser
     }
 
-    /// Lines of shared data, as [`Program::lines`].
+    /// Lines of shared data, as [`Program::lines`]. The last are the hot ones.
     pub fn lines(&self) -> u32 {
-        self.lines
+        self.lines + self.hot.len() as u32
+    }
+
+    /// The lines that it has whatever their group, as the recording's lines of its length are
+    /// numbered, ascending. Each stands for itself only.
+    pub fn hot(&self) -> &[u32] {
+        &self.hot
     }
 
     /// Lines of a stack, as [`Program::stack_lines`].
@@ -134,6 +152,17 @@ impl Sample {
         &self.touches[start as usize..self.ends[blob] as usize]
     }
 
+    /// Of how many touches of the program it has these.
+    pub fn stands_for(&self, kept: &[KeptTouch]) -> u64 {
+        let each = u64::from(self.one_in());
+        if self.hot.is_empty() {
+            return kept.len() as u64 * each;
+        }
+        let is_hot = |kept: &&KeptTouch| !kept.touch().stack && kept.touch().line >= self.lines;
+        let hot = kept.iter().filter(is_hot).count() as u64;
+        (kept.len() as u64 - hot) * each + hot
+    }
+
     /// The touches that it has of all strands of `program`. Time for the number of strands.
     pub fn total_touches(&self, program: &Program) -> u64 {
         (0..program.strands()).map(|s| self.touches(program, StrandId(s)).len() as u64).sum()
@@ -144,8 +173,8 @@ impl Sample {
 type Part = (Vec<KeptTouch>, Vec<u64>);
 
 impl Program {
-    /// The samples of the groups `wanted`, in their order, found in one pass on so many threads.
-    /// Time for the touches of all different strands.
+    /// The samples of the groups `wanted`, in their order, found in two passes on so many threads.
+    /// Time for the touches of all different strands, and once for all tasks.
     ///
     /// # Panics
     /// Where a group is wanted that `groups` does not have.
@@ -164,20 +193,18 @@ impl Program {
             let place = wanted.iter().position(|wanted| *wanted == u32::from(*group));
             *group = place.map_or(NO_GROUP, |place| place as u8);
         }
-        let ranges = self.even_ranges(threads.get());
-        let part = |range: Range<u32>| self.sample_part(groups, &table, wanted.len(), range);
-        let parts: Vec<Vec<Part>> = thread::scope(|scope| {
-            let started: Vec<_> =
-                ranges.into_iter().map(|range| scope.spawn(|| part(range))).collect();
-            // A panic goes on where it is joined.
-            started.into_iter().map(|thread| thread.join().expect("a part")).collect()
-        });
+        let revisits = self.in_parts(threads, |blobs| self.revisits(groups, blobs));
+        let fitting = self.total_touches() / u64::from(groups.count);
+        let hot = self.hot_lines(revisits.into_iter().flatten().collect(), fitting);
+        let kept = Kept { groups, table, hot: &hot, wanted: wanted.len() };
+        let parts = self.in_parts(threads, |blobs| self.sample_part(&kept, blobs));
         let mut samples: Vec<_> = wanted
             .iter()
             .map(|_| Sample {
                 groups,
                 lines: groups.kept(self.lines()),
                 stack_lines: groups.kept(self.stack_lines()),
+                hot: hot.clone(),
                 touches: Vec::new(),
                 ends: Vec::with_capacity(self.blobs.table.len()),
             })
@@ -214,39 +241,101 @@ impl Program {
         ranges
     }
 
-    fn sample_part(
+    /// What `part` makes of ranges of blobs, in their order, each on a thread of its own.
+    fn in_parts<R: Send>(
         &self,
-        groups: LineGroups,
-        table: &[(u8, u8); MOST as usize],
-        wanted: usize,
-        blobs: Range<u32>,
-    ) -> Vec<Part> {
-        let mut parts = vec![(Vec::new(), Vec::with_capacity(blobs.len())); wanted];
-        let (coarser, modulus) = (groups.coarser, groups.modulus);
-        let (bits, classes) = (modulus.trailing_zeros(), groups.classes());
+        threads: NonZeroUsize,
+        part: impl Fn(Range<u32>) -> R + Sync,
+    ) -> Vec<R> {
+        thread::scope(|scope| {
+            let part = &part;
+            let ranges = self.even_ranges(threads.get()).into_iter();
+            let started: Vec<_> = ranges.map(|range| scope.spawn(|| part(range))).collect();
+            // A panic goes on where it is joined.
+            started.into_iter().map(|thread| thread.join().expect("a part")).collect()
+        })
+    }
+
+    /// What the blobs revisit, of the lines that `groups` are of.
+    fn revisits(&self, groups: LineGroups, blobs: Range<u32>) -> Vec<Revisit> {
+        let mut counter = Counter::new();
+        for blob in blobs {
+            counter.begin(blob);
+            self.batches(blob, |touches| {
+                touches.iter().for_each(|touch| counter.touch(*touch, touch.line >> groups.coarser))
+            });
+        }
+        counter.finish()
+    }
+
+    fn batches(&self, blob: u32, mut each: impl FnMut(&[Touch])) {
         let mut batch = [Touch::default(); 256];
+        let mut touches = self.touches_of_blob(blob);
+        loop {
+            match touches.next_batch(&mut batch) {
+                0 => return,
+                n => each(&batch[..n]),
+            }
+        }
+    }
+
+    fn sample_part(&self, kept: &Kept<'_>, blobs: Range<u32>) -> Vec<Part> {
+        let mut parts = vec![(Vec::new(), Vec::with_capacity(blobs.len())); kept.wanted];
+        let Kept { groups: LineGroups { coarser, modulus, .. }, .. } = *kept;
+        let (bits, classes) = (modulus.trailing_zeros(), kept.groups.classes());
+        let (filter, first_hot) = (kept.filter(), kept.groups.kept(self.lines()));
         for blob in blobs {
             let before: Vec<usize> = parts.iter().map(|part: &Part| part.0.len()).collect();
-            let mut touches = self.touches_of_blob(blob);
-            loop {
-                let n = touches.next_batch(&mut batch);
-                if n == 0 {
-                    break;
-                }
-                for touch in &batch[..n] {
+            self.batches(blob, |touches| {
+                for touch in touches {
                     let line = touch.line >> coarser;
-                    let (group, place) = table[(line & (modulus - 1)) as usize % MOST as usize];
+                    if filter[hash(line)]
+                        && !touch.stack
+                        && let Ok(place) = kept.hot.binary_search(&line)
+                    {
+                        let touch = KeptTouch::new(*touch, first_hot + place as u32);
+                        parts.iter_mut().for_each(|part| part.0.push(touch));
+                        continue;
+                    }
+                    let class = (line & (modulus - 1)) as usize % MOST as usize;
+                    let (group, place) = kept.table[class];
                     if let Some((kept, _)) = parts.get_mut(usize::from(group)) {
                         let line = (line >> bits) * classes + u32::from(place);
                         kept.push(KeptTouch::new(*touch, line));
                     }
                 }
-            }
+            });
             for (part, before) in parts.iter_mut().zip(before) {
                 part.1.push((part.0.len() - before) as u64);
             }
         }
         parts
+    }
+}
+
+/// Hashes of lines: a power of two.
+const HASHES: usize = 1 << 12;
+
+fn hash(line: u32) -> usize {
+    (line.wrapping_mul(0x9e37_79b9) >> 20) as usize % HASHES
+}
+
+/// What is kept.
+struct Kept<'a> {
+    groups: LineGroups,
+    /// As [`LineGroups::table`], with the places of the groups that are wanted.
+    table: [(u8, u8); MOST as usize],
+    /// Ascending.
+    hot: &'a [u32],
+    wanted: usize,
+}
+
+impl Kept<'_> {
+    /// By hash, whether some hot line has it.
+    fn filter(&self) -> Box<[bool; HASHES]> {
+        let mut filter = Box::new([false; HASHES]);
+        self.hot.iter().for_each(|line| filter[hash(*line)] = true);
+        filter
     }
 }
 
@@ -316,6 +405,13 @@ mod tests {
             samples.into_iter().map(|s| (s.touches, s.ends)).collect::<Vec<_>>()
         };
         assert_eq!(on(1), on(7));
+    }
+
+    #[test]
+    fn groups_are_joined_until_one_would_be_left() {
+        let groups = LineGroups::new(1, 32, 4).unwrap();
+        assert_eq!(groups.fewer(), LineGroups::new(1, 32, 2));
+        assert_eq!(groups.fewer().and_then(LineGroups::fewer), None);
     }
 
     #[test]

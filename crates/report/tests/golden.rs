@@ -42,6 +42,7 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
                 accesses: lines(l3 * u64::from(10 - level)),
                 misses: lines(l3 * u64::from(levels + 1 - level)),
                 coherence_misses: lines(u64::from(level)),
+                fought_misses: lines(0),
             })
             .collect(),
         last_level_misses: lines(l3),

@@ -6,7 +6,7 @@
 //! one way at a time.
 
 use befit_machine::{ClusterId, Machine, WorkerId};
-use befit_program::Program;
+use befit_program::{Program, Sample};
 
 use crate::clock::Ticks;
 
@@ -32,10 +32,22 @@ struct Use {
 }
 
 impl Atomics {
-    /// Of `program`, whose lines are 2^`coarser` to a line of `machine`.
-    pub(crate) fn new(program: &Program, machine: &Machine, coarser: u32) -> Self {
+    /// Of `program`, whose lines are 2^`coarser` to a line of `machine`; those of them that are hot
+    /// in a sample, if there is one.
+    pub(crate) fn new(
+        program: &Program,
+        machine: &Machine,
+        sample: Option<&Sample>,
+        coarser: u32,
+    ) -> Self {
+        let coarser = sample.map_or(coarser, Sample::coarser);
         let mut lines: Vec<u32> = program.atomics().iter().map(|line| line >> coarser).collect();
         lines.dedup();
+        if let Some(sample) = sample {
+            let (hot, first) = (sample.hot(), sample.lines() - sample.hot().len() as u32);
+            let number = |line| Some(first + hot.binary_search(line).ok()? as u32);
+            lines = lines.iter().filter_map(number).collect();
+        }
         let mut known = vec![0; lines.last().map_or(0, |line| *line as usize / 64 + 1)];
         for line in &lines {
             known[*line as usize / 64] |= 1 << (line % 64);

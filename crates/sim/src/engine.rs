@@ -29,7 +29,7 @@ use crate::{
 
 /// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates
 /// more slowly.
-const SLICE: Ticks = Ticks::cycles(500);
+pub(crate) const SLICE: Ticks = Ticks::cycles(500);
 /// Touches between two reports of progress.
 const REPORT: u64 = 1 << 20;
 /// Strands between two checks of all of the policy's invariants (the cheap ones are checked at
@@ -477,10 +477,9 @@ impl<'a> Engine<'a> {
 
     fn trace(&mut self) -> Option<Trace> {
         let tracing = self.tracing.take()?;
-        let caches = &self.hardware.caches;
         let misses = (0..).zip(self.machine.clusters()).map(|(i, cluster)| {
             let read = || self.hardware.memory_reads();
-            cluster.cache.map_or_else(read, |_| caches.counts(ClusterId(i)).misses)
+            cluster.cache.map_or_else(read, |_| self.hardware.counts(ClusterId(i))[1])
         });
         let misses = misses.collect();
         let steals = self.prices.traced.take().unwrap_or_default();
@@ -488,19 +487,23 @@ impl<'a> Engine<'a> {
     }
 
     fn outcome(self) -> Outcome {
-        let (caches, time, steals) = (&self.hardware.caches, self.last_end, self.prices.steals);
-        let each = scale(self.sample);
-        let whole = |lines: Lines| Lines(lines.0 * each);
+        let (time, steals) = (self.last_end, self.prices.steals);
         let levels = self.machine.levels().into_iter().map(|level| {
             let none = Lines(0);
-            let mut sum =
-                LevelCounts { level, accesses: none, misses: none, coherence_misses: none };
+            let mut sum = LevelCounts {
+                level,
+                accesses: none,
+                misses: none,
+                coherence_misses: none,
+                fought_misses: none,
+            };
             for (i, cluster) in (0..).zip(self.machine.clusters()) {
                 if cluster.cache.is_some_and(|c| c.level == level) {
-                    let counts = caches.counts(ClusterId(i));
-                    sum.accesses += whole(counts.accesses);
-                    sum.misses += whole(counts.misses);
-                    sum.coherence_misses += whole(counts.coherence_misses);
+                    let [accesses, misses, coherence] = self.hardware.counts(ClusterId(i));
+                    sum.accesses += accesses;
+                    sum.misses += misses;
+                    sum.coherence_misses += coherence;
+                    sum.fought_misses += self.hardware.fought_misses(ClusterId(i));
                 }
             }
             sum
@@ -522,11 +525,11 @@ impl<'a> Engine<'a> {
             work: Cycles(0),
             span: Cycles(0),
             levels: levels.collect(),
-            memory_reads: whole(self.hardware.memory_reads()),
-            memory_writes: whole(caches.memory_writes()),
-            remote_hits: whole(self.hardware.remote_hits()),
-            far_hits: whole(self.hardware.far_hits()),
-            sibling_hits: whole(caches.sibling_hits()),
+            memory_reads: self.hardware.memory_reads(),
+            memory_writes: self.hardware.memory_writes(),
+            remote_hits: self.hardware.remote_hits(),
+            far_hits: self.hardware.far_hits(),
+            sibling_hits: self.hardware.sibling_hits(),
             workers: workers.collect(),
             steals: steals.near + steals.far,
             near_steals: steals.near,

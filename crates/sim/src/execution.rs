@@ -1,13 +1,13 @@
 //! A strand on its way through the caches.
 
-use befit_cache::{LineAccess, PrefetchPlan};
+use befit_cache::PrefetchPlan;
 use befit_machine::WorkerId;
 use befit_program::{KeptTouch, Program, Sample, StrandId, Touch, Touches};
 
 use crate::{
     account::Part,
     clock::Ticks,
-    hardware::{Hardware, Line},
+    hardware::Hardware,
     ledger::Codes,
     waits::{InFlight, Now, Reason, Waits},
     work,
@@ -70,7 +70,7 @@ pub(crate) struct Execution<'a> {
     plans: [PrefetchPlan; AHEAD],
     at: usize,
     filled: usize,
-    /// Operations between two touches, in fractions of [`OPERATION`].
+    /// Operations between two touches of all lines, in fractions of [`OPERATION`].
     stride: u64,
     /// The strand's operations that are left, in the same unit.
     left: u64,
@@ -91,7 +91,7 @@ impl<'a> Execution<'a> {
             None => (Source::Recorded(Box::new(program.touches(strand))), cost.touches),
             Some(sample) => {
                 let kept = sample.touches(program, strand);
-                (Source::Kept(kept.iter()), kept.len() as u64)
+                (Source::Kept(kept.iter()), sample.stands_for(kept))
             }
         };
         Self {
@@ -124,24 +124,40 @@ impl<'a> Execution<'a> {
         turn: Ticks,
         until: Ticks,
     ) -> (Ticks, bool, u64) {
+        match hardware.has_hot() {
+            true => self.run_on::<true>(hardware, worker, now, turn, until),
+            false => self.run_on::<false>(hardware, worker, now, turn, until),
+        }
+    }
+
+    /// The same, on hardware that has hot lines or none.
+    fn run_on<const HOT: bool>(
+        &mut self,
+        hardware: &mut Hardware,
+        worker: WorkerId,
+        now: Ticks,
+        turn: Ticks,
+        until: Ticks,
+    ) -> (Ticks, bool, u64) {
         let (core, slowness) = hardware.cores[worker.index()];
         let sharers = hardware.busy[core as usize].max(1);
         let cycles_per_op =
             hardware.cycles_per_operation[self.class] * slowness * f64::from(sharers);
         let ticks_per_op = Ticks::cycles(1).0 as f64 * cycles_per_op / OPERATION as f64;
         let alone = 1.0 / (slowness * f64::from(sharers));
-        let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
+        let pace = |stride: u64| (stride, Ticks((stride as f64 * ticks_per_op) as u64));
+        let (single, whole) = (pace(self.stride), pace(self.stride * hardware.each));
         let (waits, behind) = &mut hardware.waits[worker.index()];
         let (mut waits, behind) = (std::mem::take(waits), *behind);
         let flight = hardware.flight.shared_by(sharers);
-        let (mut clock, mut made) = (now, 0);
+        let (mut clock, mut made, mut worked) = (now, 0, Ticks::default());
         while clock <= until {
             if self.filled - self.at <= FAR {
-                self.decode(hardware, worker);
+                self.decode::<HOT>(hardware, worker);
                 if self.at == self.filled {
                     hardware.waits[worker.index()].0 = waits;
                     let (end, ended) = self.tail(clock, until, ticks_per_op);
-                    hardware.worked(worker, Ticks(step.0 * made) + end.since(clock), alone);
+                    hardware.worked(worker, worked + end.since(clock), alone);
                     if ended {
                         hardware.waits[worker.index()].1 += self.operations * OPERATION;
                         hardware.counts[worker.index()].instructions += self.operations;
@@ -149,31 +165,36 @@ impl<'a> Execution<'a> {
                     return (end, ended, made);
                 }
             }
-            if let Some(next) = self.plans[..self.filled].get(self.at + NEAR) {
+            if let Some(next) = self.plans[..self.filled].get(self.at + NEAR)
+                && !hardware.is_hot::<HOT>(self.ahead[self.at + NEAR])
+            {
                 hardware.caches.prepare(next);
             }
             let (plan, touch) = (&self.plans[self.at], self.ahead[self.at]);
-            if clock > turn && hardware.atomics.has(plan.line()) {
+            let ahead = clock.since(turn);
+            if clock > turn && hardware.awaits_its_turn::<HOT>(plan, touch, ahead) {
                 break;
             }
             if let (Some(codes), Some(booking)) = (&mut self.codes, &mut hardware.booking) {
                 booking.code = codes.next();
             }
-            self.left -= self.stride;
+            let (stride, step) = if hardware.is_hot::<HOT>(touch) { single } else { whole };
+            self.left -= stride;
             let position = behind + self.operations * OPERATION - self.left;
+            worked += step;
             let now = Now { clock: clock + step, position, pace: ticks_per_op };
-            clock = wait_for(hardware, worker, &mut waits, flight, now, plan, touch);
+            clock = wait_for::<HOT>(hardware, worker, &mut waits, flight, now, plan, touch);
             self.at += 1;
             made += 1;
         }
         hardware.waits[worker.index()].0 = waits;
-        hardware.worked(worker, Ticks(step.0 * made), alone);
+        hardware.worked(worker, worked, alone);
         (clock, false, made)
     }
 
     /// Decodes as many touches as there is room for behind those still to be made, and has the
     /// simulating machine fetch what they will look at.
-    fn decode(&mut self, hardware: &Hardware, worker: WorkerId) {
+    fn decode<const HOT: bool>(&mut self, hardware: &Hardware, worker: WorkerId) {
         self.ahead.copy_within(self.at..self.filled, 0);
         self.plans.copy_within(self.at..self.filled, 0);
         self.filled -= self.at;
@@ -181,8 +202,7 @@ impl<'a> Execution<'a> {
         let fresh = &mut self.ahead[self.filled..];
         let count = self.touches.next_batch(fresh);
         for (touch, plan) in fresh[..count].iter().zip(&mut self.plans[self.filled..]) {
-            let line = hardware.line(worker, *touch);
-            *plan = hardware.caches.prefetch(LineAccess { worker, line, write: touch.write });
+            *plan = hardware.plan::<HOT>(worker, *touch);
         }
         self.filled += count;
     }
@@ -201,7 +221,7 @@ impl<'a> Execution<'a> {
 
 /// Makes one touch of `worker`, which has come to `now`. Returns when the worker goes on.
 #[inline(always)]
-fn wait_for(
+fn wait_for<const HOT: bool>(
     hardware: &mut Hardware,
     worker: WorkerId,
     waits: &mut Waits,
@@ -213,23 +233,14 @@ fn wait_for(
     let before = waits.before(now);
     hardware.charge(worker, before, waits.waited);
     now.clock += before;
+    now.clock += hardware.before_hot::<HOT>(worker, now);
     let clock = now.clock;
-    let line = hardware.touch(worker, plan, touch, clock);
-    let Line { passed, latency, stream, fault, part, taken } = line;
-    let wires = passed.since(clock);
-    let reason = Reason { part, line: plan.line(), wires };
-    let wait = if let Some(taken) = taken {
-        let before = waits.all(flight, clock);
-        waits.waited = Reason { part: Part::Handovers, ..reason };
-        before.max(taken.since(clock))
-    } else if touch.streaming {
-        waits.stream(flight, clock, latency, stream, passed, reason)
-    } else if touch.stack && latency + wires == Ticks::default() {
-        Ticks::default()
-    } else {
-        waits.miss(flight, now, latency + wires, touch.dependent, reason)
+    let line = hardware.touch::<HOT>(worker, plan, touch, clock);
+    let (wait, reason) = match hardware.hot_waits::<HOT>(worker, touch) {
+        Some(waits) => waits.line(flight.single(), now, touch, line),
+        None => waits.line(flight, now, touch, line),
     };
-    hardware.charge(worker, wait, waits.waited);
-    hardware.charge(worker, fault, Reason { part: Part::Faults, ..Reason::default() });
-    clock + wait + fault
+    hardware.charge(worker, wait, reason);
+    hardware.charge(worker, line.fault, Reason { part: Part::Faults, ..Reason::default() });
+    clock + wait + line.fault
 }

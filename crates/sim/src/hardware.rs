@@ -11,10 +11,11 @@ use crate::{
     atomics::Atomics,
     clock::Ticks,
     execution::OPERATION,
+    hot::Hot,
     latency,
     ledger::{Booking, Miss},
     line_size,
-    memory::Memory,
+    memory::{Memory, Passing},
     sampled::{self, scale},
     waits::{InFlight, Reason, Waits},
     work,
@@ -27,6 +28,8 @@ const PAGE_LINES: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Hardware {
     pub(crate) caches: Hierarchy,
+    /// The hot lines of a sample that has some.
+    pub(crate) hot: Option<Hot>,
     pub(crate) memory: Memory,
     /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
     /// pipeline hides; for the root, a miss everywhere.
@@ -61,7 +64,7 @@ pub(crate) struct Hardware {
     /// Lines of the touches per line of this machine, as a power of two.
     coarser: u32,
     /// Lines of the program that one of these stands for.
-    each: u64,
+    pub(crate) each: u64,
     /// Per worker: its core, and its slowness against the fastest core.
     pub(crate) cores: Vec<(u32, f64)>,
     /// Per core: workers that run a strand; they share its issue slots.
@@ -83,6 +86,8 @@ pub(crate) struct Hardware {
 /// One touch's way through the caches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
+    /// Its number.
+    pub(crate) line: u32,
     /// When the wires have passed it on.
     pub(crate) passed: Ticks,
     /// How long it takes from then on.
@@ -95,6 +100,14 @@ pub(crate) struct Line {
     pub(crate) part: Part,
     /// It is taken from others for an atomic read-modify-write: when the worker has it.
     pub(crate) taken: Option<Ticks>,
+}
+
+impl Line {
+    /// The same, of a line whose times are those of `each`, for one line.
+    fn single(self, each: u64) -> Self {
+        let one = |time: Ticks| Ticks(time.0 / each);
+        Self { latency: one(self.latency), stream: one(self.stream), ..self }
+    }
 }
 
 impl Hardware {
@@ -146,6 +159,7 @@ impl Hardware {
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
             caches: sampled::caches(sample, machine, lines, seed)?,
+            hot: Hot::new(sample, machine, seed)?,
             memory: Memory::new(machine, line, lines, each)?,
             transfer: machine
                 .clusters()
@@ -173,10 +187,7 @@ impl Hardware {
             } else {
                 vec![0; (u64::from(shared_lines) * each) as usize / PAGE_LINES as usize / 64 + 1]
             },
-            atomics: match sample {
-                None => Atomics::new(program, machine, coarser),
-                Some(_) => Atomics::default(),
-            },
+            atomics: Atomics::new(program, machine, sample, coarser),
             flight,
             waits: vec![Default::default(); workers as usize],
             cycles_per_operation: work::cycles_per_operation(program, machine),
@@ -217,6 +228,7 @@ impl Hardware {
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
+    #[inline]
     pub(crate) fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
         let line = touch.line >> self.coarser;
         if touch.stack { self.shared_lines + worker.0 * self.stack_lines + line } else { line }
@@ -236,7 +248,12 @@ impl Hardware {
         let wait = waits.all(self.flight, now);
         let reason = waits.waited;
         self.charge(worker, wait, reason);
-        wait
+        let Some(hot) = &mut self.hot else { return wait };
+        let waits = &mut hot.waits[worker.index()];
+        let more = waits.all(self.flight.single(), now + wait);
+        let reason = waits.waited;
+        self.charge(worker, more, reason);
+        wait + more
     }
 
     /// Worker `worker` has waited.
@@ -310,14 +327,14 @@ impl Hardware {
     }
 
     /// Counts a line that did not come from a private cache.
-    fn count(&mut self, worker: WorkerId, found: Found) {
+    fn count(&mut self, worker: WorkerId, found: Found, each: u64) {
         let counts = &mut self.counts[worker.index()];
         match found {
             Found::Own(cluster) if self.private[cluster.index()] => {}
-            Found::Own(_) | Found::Sibling(_) => counts.private_misses += self.each,
+            Found::Own(_) | Found::Sibling(_) => counts.private_misses += each,
             Found::Remote { .. } | Found::Memory => {
-                counts.private_misses += self.each;
-                counts.llc_misses += self.each;
+                counts.private_misses += each;
+                counts.llc_misses += each;
             }
         }
     }
@@ -325,23 +342,29 @@ impl Hardware {
     /// Books where the touch's line comes from.
     fn book(&mut self, worker: WorkerId, touch: Touch, access: &Access, part: Part) {
         let from_memory = self.clean_from_memory;
-        let line = self.line(worker, touch);
+        let place = self.place(self.line(worker, touch));
         let far = match access.found {
             Found::Own(_) | Found::Sibling(_) => false,
             Found::Remote { from, modified } if modified || !from_memory => {
                 self.memory.is_far(worker, from)
             }
-            _ => self.memory.is_far_home(worker, line),
+            _ => self.memory.is_far_home(worker, place),
         };
         if let Some(booking) = &mut self.booking {
             booking.book(touch, Miss::new(access, from_memory, far, part));
         }
     }
 
-    /// What it costs that `line`, of this machine, comes from memory for the first time.
-    fn first_touch(&mut self, line: u32) -> Ticks {
-        let recorded = u64::from(line << self.coarser) * self.each;
-        let page = recorded / u64::from(PAGE_LINES);
+    /// The lines of the program before `line`, of this machine.
+    #[inline]
+    fn place(&self, line: u32) -> u64 {
+        u64::from(line) * self.each
+    }
+
+    /// What it costs that `line`, of this machine and at `place`, comes from memory for the first
+    /// time.
+    fn first_touch(&mut self, line: u32, place: u64) -> Ticks {
+        let page = (place << self.coarser) / u64::from(PAGE_LINES);
         match self.touched.get_mut(page as usize / 64) {
             Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
                 *pages |= 1 << (page % 64);
@@ -366,15 +389,41 @@ impl Hardware {
 
     /// One touch, as planned, at `now`.
     #[inline]
-    pub(crate) fn touch(
+    pub(crate) fn touch<const HOT: bool>(
         &mut self,
         worker: WorkerId,
         plan: &PrefetchPlan,
         touch: Touch,
         now: Ticks,
     ) -> Line {
+        if HOT
+            && let Some(hot) = &mut self.hot
+            && let Some(number) = hot.number(touch)
+        {
+            let access = hot.caches.access_planned(plan);
+            let passing = Passing { place: hot.place(number), single: true, now };
+            let line = self.found(worker, touch, touch.line, access, passing);
+            return line.single(self.each);
+        }
         let line = plan.line();
         let access = self.caches.access_planned(plan);
+        let passing = Passing { place: self.place(line), single: false, now };
+        self.found(worker, touch, line, access, passing)
+    }
+
+    /// A touch of `line`, which the caches have given that way, and which sets out as `passing`
+    /// says where it comes from afar.
+    #[inline(always)]
+    fn found(
+        &mut self,
+        worker: WorkerId,
+        touch: Touch,
+        line: u32,
+        access: Access,
+        passing: Passing,
+    ) -> Line {
+        let Passing { place, single, now } = passing;
+        let each = if single { 1 } else { self.each };
         let part = self.part(worker, touch, line, &access);
         let mut victims = access.written_back;
         if let Found::Remote { from, modified: true } = access.found
@@ -382,17 +431,18 @@ impl Hardware {
         {
             // Both have it from now on, and memory has it, too.
             victims -= 1;
-            self.memory.write_shared(worker, from, line, now);
+            self.memory.write_shared(worker, from, passing);
         }
         for _ in 0..victims {
-            self.memory.write_back(worker, line, now);
+            self.memory.write_back(worker, passing);
         }
-        self.count(worker, access.found);
+        self.count(worker, access.found, each);
         if self.booking.is_some() {
             self.book(worker, touch, &access, part);
         }
         let (root, no) = (ClusterId::ROOT.index(), Ticks::default());
-        let nothing = Line { passed: now, latency: no, stream: no, fault: no, part, taken: None };
+        let nothing =
+            Line { line, passed: now, latency: no, stream: no, fault: no, part, taken: None };
         let from_memory = Line { latency: self.reach[root], stream: self.streams[root], ..nothing };
         let found = match access.found {
             Found::Own(cluster) => {
@@ -405,19 +455,19 @@ impl Hardware {
             }
             Found::Remote { from, modified } if modified || !self.clean_from_memory => {
                 let far = self.memory.is_far(worker, from);
-                self.far_lines += u64::from(far);
+                self.far_lines += u64::from(far) * each;
                 let latency = if far { self.far } else { self.remote };
-                let passed = self.memory.supply(worker, from, now);
+                let passed = self.memory.supply(worker, from, passing);
                 Line { passed, latency, stream: self.flight.a_stream(latency), ..nothing }
             }
             Found::Remote { .. } => {
-                self.clean_lines += 1;
-                let passed = self.memory.read(worker, line, now);
+                self.clean_lines += each;
+                let passed = self.memory.read(worker, passing);
                 Line { passed, ..from_memory }
             }
             Found::Memory => {
-                let passed = self.memory.read(worker, line, now);
-                Line { passed, fault: self.first_touch(line), ..from_memory }
+                let passed = self.memory.read(worker, passing);
+                Line { passed, fault: self.first_touch(line, place), ..from_memory }
             }
         };
         if !self.atomics.has(line) {
@@ -425,9 +475,9 @@ impl Hardware {
         }
         self.atomics.note(worker, line);
         let own = matches!(access.found, Found::Own(cluster) if self.private[cluster.index()]);
-        let taken = (plan.is_write() && (access.invalidated || !own)).then(|| {
+        let taken = (touch.write && (access.invalidated || !own)).then(|| {
             let way = self.way(worker, line, own, found.latency);
-            self.atomics.take(line, found.passed, way)
+            self.atomics.take(line, found.passed, Ticks(way.0 / (self.each / each)))
         });
         Line { taken, ..found }
     }
@@ -438,9 +488,29 @@ impl Hardware {
         self.handovers.worst().into_iter().map(recorded).collect()
     }
 
+    /// A count of the caches, for all lines of the program.
+    fn whole(&self, of: impl Fn(&Hierarchy) -> Lines) -> Lines {
+        let hot = self.hot.as_ref().map_or(Lines(0), |hot| of(&hot.caches));
+        Lines(of(&self.caches).0 * self.each) + hot
+    }
+
+    /// Counts of the cache of `cluster`: accesses, misses, and those of them for coherence.
+    pub(crate) fn counts(&self, cluster: ClusterId) -> [Lines; 3] {
+        [
+            self.whole(|caches| caches.counts(cluster).accesses),
+            self.whole(|caches| caches.counts(cluster).misses),
+            self.whole(|caches| caches.counts(cluster).coherence_misses),
+        ]
+    }
+
     /// Lines that came from memory.
     pub(crate) fn memory_reads(&self) -> Lines {
-        self.caches.memory_reads() + Lines(self.clean_lines)
+        self.whole(Hierarchy::memory_reads) + Lines(self.clean_lines)
+    }
+
+    /// Lines written back to memory.
+    pub(crate) fn memory_writes(&self) -> Lines {
+        self.whole(Hierarchy::memory_writes)
     }
 
     /// Lines that came from a last-level cache of another package.
@@ -450,7 +520,12 @@ impl Hardware {
 
     /// Lines that came from another last-level cache.
     pub(crate) fn remote_hits(&self) -> Lines {
-        self.caches.remote_hits() - Lines(self.clean_lines)
+        self.whole(Hierarchy::remote_hits) - Lines(self.clean_lines)
+    }
+
+    /// Lines that came from a cache beside the worker's own, below a common one.
+    pub(crate) fn sibling_hits(&self) -> Lines {
+        self.whole(Hierarchy::sibling_hits)
     }
 }
 

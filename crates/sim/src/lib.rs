@@ -24,6 +24,7 @@ pub mod footprint;
 mod forks;
 mod hardware;
 mod herd;
+mod hot;
 mod idle;
 mod ledger;
 mod memory;

@@ -31,8 +31,6 @@ pub(crate) struct Memory {
     workers: Vec<(u32, Option<u32>)>,
     /// Lines of a page, as a power of two.
     page_shift: u32,
-    /// Lines of the program that one of these stands for.
-    each: u64,
     placement: Placement,
     /// First touch: each page's controller, once touched.
     home: Vec<u8>,
@@ -63,9 +61,27 @@ struct Link {
     outward: Option<Wire>,
 }
 
-/// When the wire has the line; a wire that is not told of has it at once.
-fn pass(wire: &mut Option<Wire>, now: Ticks) -> Ticks {
-    wire.as_mut().map_or(now, |wire| wire.pass(now))
+/// A line on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passing {
+    /// The lines of the program before it.
+    pub(crate) place: u64,
+    /// Whether it stands for itself only, where others stand for as many as the sample says.
+    pub(crate) single: bool,
+    /// When it sets out.
+    pub(crate) now: Ticks,
+}
+
+impl Passing {
+    /// When the wire has it.
+    fn pass(self, wire: &mut Wire) -> Ticks {
+        wire.pass(self.now, self.single)
+    }
+
+    /// The same; a wire that is not told of has it at once.
+    fn pass_if_told(self, wire: &mut Option<Wire>) -> Ticks {
+        wire.as_mut().map_or(self.now, |wire| self.pass(wire))
+    }
 }
 
 impl Memory {
@@ -132,7 +148,6 @@ impl Memory {
                 .collect(),
             link_of,
             page_shift: lines_per_page.trailing_zeros(),
-            each,
             placement: memory.placement,
             home: if first_touch {
                 vec![UNPLACED; (u64::from(lines) * each) as usize / lines_per_page as usize + 1]
@@ -143,45 +158,39 @@ impl Memory {
         })
     }
 
-    /// `worker` reads `line` from memory at `now`. Returns when all wires have passed it on.
-    pub(crate) fn read(&mut self, worker: WorkerId, line: u32, now: Ticks) -> Ticks {
-        let controller = self.controller(worker, line);
+    /// `worker` reads `line` from memory. Returns when all wires have passed it on.
+    pub(crate) fn read(&mut self, worker: WorkerId, line: Passing) -> Ticks {
+        let controller = self.controller(worker, line.place);
         let (package, link) = self.workers[worker.index()];
         let Controller { wire, package: home } = &mut self.controllers[controller];
-        let (home, arrives) = (*home, wire.pass(now));
-        arrives.max(self.between(home, package, now)).max(self.enter(link, now))
+        let (home, arrives) = (*home, line.pass(wire));
+        arrives.max(self.between(home, package, line)).max(self.enter(link, line))
     }
 
     /// `worker` reads a line from the last-level cache of cluster `from`. Returns when all wires
     /// have passed it on.
-    pub(crate) fn supply(&mut self, worker: WorkerId, from: ClusterId, now: Ticks) -> Ticks {
+    pub(crate) fn supply(&mut self, worker: WorkerId, from: ClusterId, line: Passing) -> Ticks {
         let (package, link) = self.workers[worker.index()];
-        let Some(supplier) = self.link_of[from.index()] else { return now };
+        let Some(supplier) = self.link_of[from.index()] else { return line.now };
         let Link { package: home, outward, .. } = &mut self.links[supplier as usize];
-        let (home, leaves) = (*home, pass(outward, now));
-        leaves.max(self.between(home, package, now)).max(self.enter(link, now))
+        let (home, leaves) = (*home, line.pass_if_told(outward));
+        leaves.max(self.between(home, package, line)).max(self.enter(link, line))
     }
 
     /// A line leaves the last-level cache of `worker`, which had it modified. No worker waits.
-    pub(crate) fn write_back(&mut self, worker: WorkerId, line: u32, now: Ticks) {
+    pub(crate) fn write_back(&mut self, worker: WorkerId, line: Passing) {
         let (package, link) = self.workers[worker.index()];
         if let Some(link) = link {
-            pass(&mut self.links[link as usize].outward, now);
+            line.pass_if_told(&mut self.links[link as usize].outward);
         }
-        self.write(worker, package, line, now);
+        self.write(worker, package, line);
     }
 
     /// A modified line that the cache of cluster `from` has just supplied to `worker` goes to
     /// memory as well. It has left that cache already.
-    pub(crate) fn write_shared(
-        &mut self,
-        worker: WorkerId,
-        from: ClusterId,
-        line: u32,
-        now: Ticks,
-    ) {
+    pub(crate) fn write_shared(&mut self, worker: WorkerId, from: ClusterId, line: Passing) {
         let supplier = self.link_of[from.index()].map(|link| self.links[link as usize].package);
-        self.write(worker, supplier.unwrap_or(0), line, now);
+        self.write(worker, supplier.unwrap_or(0), line);
     }
 
     /// Whether the cluster directly under memory is of another package than `worker`.
@@ -190,9 +199,10 @@ impl Memory {
         link.is_some_and(|link| link.package != self.workers[worker.index()].0)
     }
 
-    /// Whether `line` lies in the memory of another package than that of `worker`, which reads it.
-    pub(crate) fn is_far_home(&mut self, worker: WorkerId, line: u32) -> bool {
-        let controller = self.controller(worker, line);
+    /// Whether the line at `place` lies in the memory of another package than that of `worker`,
+    /// which reads it.
+    pub(crate) fn is_far_home(&mut self, worker: WorkerId, place: u64) -> bool {
+        let controller = self.controller(worker, place);
         self.controllers[controller].package != self.workers[worker.index()].0
     }
 
@@ -202,32 +212,33 @@ impl Memory {
     }
 
     /// From a package to the controller of `line`.
-    fn write(&mut self, worker: WorkerId, package: u32, line: u32, now: Ticks) {
-        let controller = self.controller(worker, line);
-        self.between(package, self.controllers[controller].package, now);
-        self.controllers[controller].wire.pass(now);
+    fn write(&mut self, worker: WorkerId, package: u32, line: Passing) {
+        let controller = self.controller(worker, line.place);
+        self.between(package, self.controllers[controller].package, line);
+        line.pass(&mut self.controllers[controller].wire);
     }
 
     /// Through the fabric of a package and, where it is another, over both links and through its
     /// fabric.
-    fn between(&mut self, from: u32, to: u32, now: Ticks) -> Ticks {
-        let mut arrives = pass(&mut self.packages[from as usize].fabric, now);
+    fn between(&mut self, from: u32, to: u32, line: Passing) -> Ticks {
+        let mut arrives = line.pass_if_told(&mut self.packages[from as usize].fabric);
         if from != to {
-            arrives = arrives.max(pass(&mut self.packages[from as usize].outward, now));
+            let outward = &mut self.packages[from as usize].outward;
+            arrives = arrives.max(line.pass_if_told(outward));
             let package = &mut self.packages[to as usize];
-            arrives = arrives.max(pass(&mut package.inward, now));
-            arrives = arrives.max(pass(&mut package.fabric, now));
+            arrives = arrives.max(line.pass_if_told(&mut package.inward));
+            arrives = arrives.max(line.pass_if_told(&mut package.fabric));
         }
         arrives
     }
 
     /// Into a last-level cache.
-    fn enter(&mut self, link: Option<u32>, now: Ticks) -> Ticks {
-        link.map_or(now, |link| pass(&mut self.links[link as usize].inward, now))
+    fn enter(&mut self, link: Option<u32>, line: Passing) -> Ticks {
+        link.map_or(line.now, |link| line.pass_if_told(&mut self.links[link as usize].inward))
     }
 
-    fn controller(&mut self, worker: WorkerId, line: u32) -> usize {
-        let page = (u64::from(line) * self.each) >> self.page_shift;
+    fn controller(&mut self, worker: WorkerId, place: u64) -> usize {
+        let page = place >> self.page_shift;
         match self.placement {
             Placement::Interleaved | Placement::Bound(_) => {
                 (page as u32 % self.controllers.len() as u32) as usize

@@ -78,4 +78,6 @@ pub struct LevelCounts<T = Lines> {
     pub misses: T,
     /// Misses on a line lost to another worker's write.
     pub coherence_misses: T,
+    /// Those of them on the lines that a sample has whole because workers fight for them.
+    pub fought_misses: T,
 }

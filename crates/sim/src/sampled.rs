@@ -11,6 +11,10 @@
 //!   waits of one touch are those of K.
 //! - Prefetchers are ahead of a stream by one latency of the machine, not K.
 //!
+//! The *hot* lines, which workers take from one another again and again, are in all samples. Each
+//! stands for itself: it has caches of its own beside the sample's, it takes the time of one line,
+//! and workers come to it no further apart in time than they do without a sample.
+//!
 //! In the mean over all samples the counts are those of the whole program under the same schedule.
 //! The times of strands vary with what a sample has of them, so that schedules differ.
 

@@ -17,7 +17,9 @@
 
 use std::collections::VecDeque;
 
-use crate::{account::Part, clock::Ticks};
+use befit_program::Touch;
+
+use crate::{account::Part, clock::Ticks, hardware::Line};
 
 /// How much a core has in flight.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +57,11 @@ impl InFlight {
             sharers: self.sharers * u64::from(sharers),
             ..self
         }
+    }
+
+    /// The same for lines that stand for themselves only.
+    pub(crate) fn single(self) -> Self {
+        Self { window: self.window / self.each, each: 1, ..self }
     }
 
     /// How long after the line before it the next one of a stream comes, where lines take `latency`
@@ -205,6 +212,32 @@ impl Waits {
         self.there = self.streamed;
         self.waited = Reason { wires: self.streamed.since(without.max(now)), ..reason };
         self.streamed.since(now)
+    }
+
+    /// The wait for the `line` of a touch, and why.
+    #[inline(always)]
+    pub(crate) fn line(
+        &mut self,
+        flight: InFlight,
+        now: Now,
+        touch: Touch,
+        line: Line,
+    ) -> (Ticks, Reason) {
+        let Line { line, passed, latency, stream, part, taken, .. } = line;
+        let wires = passed.since(now.clock);
+        let reason = Reason { part, line, wires };
+        let wait = if let Some(taken) = taken {
+            let before = self.all(flight, now.clock);
+            self.waited = Reason { part: Part::Handovers, ..reason };
+            before.max(taken.since(now.clock))
+        } else if touch.streaming {
+            self.stream(flight, now.clock, latency, stream, passed, reason)
+        } else if touch.stack && latency + wires == Ticks::default() {
+            Ticks::default()
+        } else {
+            self.miss(flight, now, latency + wires, touch.dependent, reason)
+        };
+        (wait, self.waited)
     }
 
     /// The wait for all that is in flight: the core is about to do something else.

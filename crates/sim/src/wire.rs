@@ -19,8 +19,10 @@ const SLOTS: u64 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     periods: Vec<Period>,
-    /// How long it is busy with one line.
+    /// How long it is busy with one of a sample's lines.
     slot: u64,
+    /// And with one line that stands for itself.
+    single: u64,
     /// Length of a period: a whole number of slots, so that none of it is lost.
     length: u64,
     /// 2⁶⁴ / `length`, rounded up: multiplying by it divides.
@@ -37,14 +39,15 @@ struct Period {
 impl Wire {
     /// For lines of `line` bytes, at `width` bytes a cycle. Each stands for `each` of them.
     pub(crate) fn new(line: u64, width: f64, each: u64) -> Self {
-        let slot = Ticks::fractional((line * each) as f64 / width).0.max(1);
-        let slots = Ticks::cycles(PERIOD * each).0.div_ceil(slot).max(SLOTS);
-        Self::of(slot, slot * slots)
+        let slot = |lines: u64| Ticks::fractional((line * lines) as f64 / width).0.max(1);
+        let slots = Ticks::cycles(PERIOD * each).0.div_ceil(slot(each)).max(SLOTS);
+        Self { single: slot(1), ..Self::of(slot(each), slot(each) * slots) }
     }
 
     fn of(slot: u64, length: u64) -> Self {
         let inverse = (u64::MAX / length).saturating_add(1);
-        Self { periods: vec![Period::default(); PERIODS], slot, length, inverse }
+        let periods = vec![Period::default(); PERIODS];
+        Self { periods, slot, single: slot, length, inverse }
     }
 
     /// The period of `now`.
@@ -55,8 +58,10 @@ impl Wire {
         quotient - u64::from(u128::from(quotient) * u128::from(self.length) > u128::from(now.0))
     }
 
-    /// Takes a slot from the first period at or after `now` that has room. Returns when it begins.
-    pub(crate) fn pass(&mut self, now: Ticks) -> Ticks {
+    /// Takes a slot from the first period at or after `now` that has room, for one of a sample's
+    /// lines or for one that stands for itself. Returns when it begins.
+    pub(crate) fn pass(&mut self, now: Ticks, single: bool) -> Ticks {
+        let slot = if single { self.single } else { self.slot };
         let mut number = self.number(now);
         loop {
             let period = &mut self.periods[number as usize % PERIODS];
@@ -66,9 +71,9 @@ impl Wire {
             if period.number < number {
                 *period = Period { number, taken: 0 };
             }
-            if period.taken + self.slot <= self.length {
+            if period.taken + slot <= self.length {
                 let start = Ticks(number * self.length + period.taken);
-                period.taken += self.slot;
+                period.taken += slot;
                 return now.max(start);
             }
             number += 1;
@@ -103,16 +108,16 @@ mod tests {
         let mut wire = wire(10, 400);
         // Another worker's slice took 10 of every 100 ticks, up to far ahead.
         for i in 0..40 {
-            assert_eq!(wire.pass(Ticks(i * 100)), Ticks(i * 100));
+            assert_eq!(wire.pass(Ticks(i * 100), false), Ticks(i * 100));
         }
-        let start = wire.pass(Ticks(50));
+        let start = wire.pass(Ticks(50), false);
         assert!(start <= Ticks(50), "{start:?}");
     }
 
     #[test]
     fn a_full_period_sends_requests_to_the_next() {
         let mut wire = wire(100, 400);
-        let starts: Vec<_> = (0..9).map(|_| wire.pass(Ticks(0)).0).collect();
+        let starts: Vec<_> = (0..9).map(|_| wire.pass(Ticks(0), false).0).collect();
         assert_eq!(starts, [0, 100, 200, 300, 400, 500, 600, 700, 800]);
     }
 
@@ -120,7 +125,7 @@ mod tests {
     fn no_part_of_a_wire_s_width_is_lost() {
         for width in [0.3, 1.0, 2.1, 12.0, 24.0, 144.0] {
             let mut wire = Wire::new(64, width, 1);
-            let last = (0..2_000).map(|_| wire.pass(Ticks(0)).0).max().unwrap_or(0);
+            let last = (0..2_000).map(|_| wire.pass(Ticks(0), false).0).max().unwrap_or(0);
             let cycles = Ticks(last).whole().0 as f64;
             assert!((cycles / (2_000.0 * 64.0 / width) - 1.0).abs() < 0.01, "{width}: {cycles}");
         }

@@ -17,7 +17,7 @@ use crate::{
     clock::Ticks,
     execution::OPERATION,
     hardware::Hardware,
-    memory::Memory,
+    memory::{Memory, Passing},
     waits::{Now, Reason, Waits},
 };
 
@@ -283,11 +283,11 @@ impl<'a> Serial<'a> {
                 let mut now = Now { clock: core.clock, position: self.position, pace: pace(k) };
                 now.clock += core.waits.before(now);
                 core.clock = now.clock;
+                let passing = Passing { place: u64::from(line), single: false, now: now.clock };
                 for _ in 0..access.written_back {
-                    core.memory.write_back(worker, line, now.clock);
+                    core.memory.write_back(worker, passing);
                 }
-                let bus =
-                    if from_memory { core.memory.read(worker, line, now.clock) } else { now.clock };
+                let bus = if from_memory { core.memory.read(worker, passing) } else { now.clock };
                 let reason = Reason { part: Part::Memory, line, wires: Ticks::default() };
                 core.clock += if touch.streaming {
                     core.waits.stream(hardware.flight, now.clock, latency, stream, bus, reason)

@@ -111,8 +111,8 @@ struct Stored {
     time: u64,
     work: u64,
     span: u64,
-    /// Level, accesses, misses, coherence misses.
-    levels: Vec<(u8, u64, u64, u64)>,
+    /// Level, and accesses, misses, coherence misses, those on lines that are fought for.
+    levels: Vec<(u8, [u64; 4])>,
     /// Memory reads and writes, remote, far and sibling hits.
     lines: [u64; 5],
     /// Active, add, get, done, idle.
@@ -131,7 +131,10 @@ struct Stored {
 
 impl Stored {
     fn of(outcome: &Outcome) -> Self {
-        let level = |l: &LevelCounts| (l.level.0, l.accesses.0, l.misses.0, l.coherence_misses.0);
+        let level = |l: &LevelCounts| {
+            let counts = [l.accesses, l.misses, l.coherence_misses, l.fought_misses];
+            (l.level.0, counts.map(|count| count.0))
+        };
         let worker = |w: &Breakdown<Cycles>| [w.active, w.add, w.get, w.done, w.idle].map(|c| c.0);
         let lines = [
             outcome.memory_reads,
@@ -166,11 +169,10 @@ impl Stored {
         if self.account.len() != Part::ALL.len() {
             return None;
         }
-        let level = |(level, accesses, misses, coherence): (u8, u64, u64, u64)| LevelCounts {
-            level: Level(level),
-            accesses: Lines(accesses),
-            misses: Lines(misses),
-            coherence_misses: Lines(coherence),
+        let level = |(level, counts): (u8, [u64; 4])| {
+            let [accesses, misses, coherence_misses, fought_misses] = counts.map(Lines);
+            let level = Level(level);
+            LevelCounts { level, accesses, misses, coherence_misses, fought_misses }
         };
         let worker = |parts: [u64; 5]| {
             let [active, add, get, done, idle] = parts.map(Cycles);

@@ -192,6 +192,7 @@ impl Summary {
                 accesses: of(|l| l.accesses)?,
                 misses: of(|l| l.misses)?,
                 coherence_misses: of(|l| l.coherence_misses)?,
+                fought_misses: of(|l| l.fought_misses)?,
             })
         });
         let all_workers: Vec<Breakdown<Cycles>> = outcomes

@@ -24,7 +24,13 @@ pub struct Estimate {
 /// That prints the median of n seeds, which differs from the mean of n sampled runs by the chance
 /// of both. A median of n normal values varies at most π/2 times as much as their mean, and a
 /// sampled run no less than a whole one; so the interval is Student's with the standard error
-/// s √((1 + π/2) / n). Times are widened by 2 %.
+/// s √((1 + π/2) / n).
+///
+/// That is the chance of lines and seeds. Two things are off in the mean of all samples, too. A
+/// strand's waits come from the touches that a sample has of it, so times have 2 % more. And
+/// workers that fight for a line take it from one another as often as they take turns, which they
+/// do less often in a sample; so of the misses of each level those on the lines that they fight for
+/// may be half as many, or twice.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sampled {
     /// One line in so many was simulated.
@@ -42,33 +48,39 @@ pub struct Sampled {
     pub memory_writes: Option<Estimate>,
 }
 
-/// The share by which a sampled time may be off in the mean of all samples, since a strand's waits
-/// come from the touches that a sample has of it: see docs/measurements/sampling.md.
+/// The share by which a sampled time may be off in the mean of all samples: see
+/// docs/measurements/sampling.md.
 const TIME_BIAS: f64 = 0.02;
 
 impl Sampled {
     pub(crate) fn of(one_in: u32, outcomes: &[Outcome]) -> Self {
-        let of = |get: fn(&Outcome) -> u64| Estimate::of(outcomes.iter().map(get), 0.0);
         let levels = outcomes.first().map_or(&[][..], |outcome| &outcome.levels);
+        let handovers = |level: usize| {
+            let all = outcomes.iter().filter_map(|outcome| outcome.levels.get(level));
+            let sum: u64 = all.map(|counts| counts.fought_misses.0).sum();
+            sum as f64 / outcomes.len().max(1) as f64
+        };
         let misses = levels.iter().enumerate().map(|(i, counts)| {
             let misses = outcomes.iter().map(|outcome| outcome.levels[i].misses.0);
-            (counts.level, Estimate::of(misses, 0.0))
+            (counts.level, Estimate::of(misses).map(|e| e.but_for_handovers(handovers(i))))
         });
+        let of = |get: fn(&Outcome) -> u64| Estimate::of(outcomes.iter().map(get));
+        let last = handovers(levels.len().saturating_sub(1));
+        let fought = |get| of(get).map(|estimate| estimate.but_for_handovers(last));
         Self {
             one_in,
-            time: Estimate::of(outcomes.iter().map(|outcome| outcome.time.0), TIME_BIAS),
+            time: of(|outcome| outcome.time.0).map(|time| time.widened(TIME_BIAS * time.estimate)),
             misses: misses.collect(),
-            last_level_misses: of(|outcome| Run::of(outcome).misses.0),
+            last_level_misses: fought(|outcome| Run::of(outcome).misses.0),
             memory_reads: of(|outcome| outcome.memory_reads.0),
-            memory_writes: of(|outcome| outcome.memory_writes.0),
+            memory_writes: fought(|outcome| outcome.memory_writes.0),
         }
     }
 }
 
 impl Estimate {
-    /// Of one figure of each seed, which is off by no more than the share `bias` in the mean.
-    /// `None` of fewer than two.
-    fn of(values: impl Iterator<Item = u64>, bias: f64) -> Option<Self> {
+    /// Of one figure of each seed. `None` of fewer than two.
+    fn of(values: impl Iterator<Item = u64>) -> Option<Self> {
         let values: Vec<f64> = values.map(|value| value as f64).collect();
         if values.len() < 2 {
             return None;
@@ -77,11 +89,21 @@ impl Estimate {
         let estimate = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|v| (v - estimate) * (v - estimate)).sum();
         let error = (squares / (n - 1.0) / n * (1.0 + std::f64::consts::FRAC_PI_2)).sqrt();
-        let half = t_quantile(values.len() - 1) * error + bias * estimate;
-        Some(Self { estimate, low: (estimate - half).max(0.0), high: estimate + half })
+        let none = Self { estimate, low: estimate, high: estimate };
+        Some(none.widened(t_quantile(values.len() - 1) * error))
     }
 
-    /// The distance to its upper end as a share of the estimate; the lower is as far, or 0.
+    /// So much wider on either side.
+    fn widened(self, by: f64) -> Self {
+        Self { low: (self.low - by).max(0.0), high: self.high + by, ..self }
+    }
+
+    /// Of a figure that so many handovers are part of: these may be half as many, or twice.
+    fn but_for_handovers(self, handovers: f64) -> Self {
+        Self { low: (self.low - handovers / 2.0).max(0.0), high: self.high + handovers, ..self }
+    }
+
+    /// The distance to its upper end as a share of the estimate; the lower is as far or nearer.
     pub fn half(self) -> f64 {
         if self.estimate > 0.0 { (self.high - self.estimate) / self.estimate } else { 0.0 }
     }
@@ -101,7 +123,7 @@ mod tests {
                     let noise: f64 = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
                     (1e9 * (1.0 + 0.02 * noise)) as u64
                 };
-                let estimate = Estimate::of((0..n).map(|_| run()), 0.0).unwrap();
+                let estimate = Estimate::of((0..n).map(|_| run())).unwrap();
                 let mut others: Vec<u64> = (0..n).map(|_| run()).collect();
                 others.sort_unstable();
                 let median = others[(n - 1) / 2] as f64;
@@ -112,9 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_gives_no_interval_and_a_bias_widens_it() {
-        assert_eq!(Estimate::of([7].into_iter(), 0.1), None);
-        let same = Estimate::of([200, 200].into_iter(), 0.01).unwrap();
-        assert_eq!((same.estimate, same.low, same.high, same.half()), (200.0, 198.0, 202.0, 0.01));
+    fn one_seed_gives_no_interval_and_what_is_off_in_the_mean_widens_it() {
+        assert_eq!(Estimate::of([7].into_iter()), None);
+        let same = Estimate::of([200, 200].into_iter()).unwrap();
+        let ends = |e: Estimate| (e.estimate, e.low, e.high, e.half());
+        assert_eq!(ends(same.widened(2.0)), (200.0, 198.0, 202.0, 0.01));
+        assert_eq!(ends(same.but_for_handovers(50.0)), (200.0, 175.0, 250.0, 0.25));
     }
 }

@@ -116,6 +116,33 @@ fn on_several_sockets_a_sample_is_near_the_whole() {
 }
 
 #[test]
+fn lines_that_workers_fight_for_are_in_every_sample() {
+    let program = program(|b| {
+        for part in 0..16u64 {
+            task(b, 1, None, |b| {
+                for i in 0..3000 {
+                    b.touch(part * 64 + i % 50, false, false);
+                    if i % 10 == 0 {
+                        b.touch(7, true, false);
+                    }
+                    b.work(24, 8, 12);
+                }
+            });
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let machine = machine(TWO_SOCKETS);
+    let whole = simulate(&program, &machine, SchedulerKind::Ws, 1).levels[0].coherence_misses.0;
+    assert!(whole > 1000, "{whole}");
+    for sample in samples(&program, &machine, 8) {
+        assert_eq!(sample.hot().len(), 1);
+        let outcome = simulate_sample(&program, &sample, &machine, SchedulerKind::Ws);
+        let found = outcome.levels[0].coherence_misses.0;
+        assert!(found > whole / 2 && found < 2 * whole, "{found} of {whole}");
+    }
+}
+
+#[test]
 fn a_machine_is_divided_only_as_its_sets_allow() {
     let line = Bytes(64);
     let count = |text: &str, one_in| sampled::groups(&machine(text), line, one_in).is_some();

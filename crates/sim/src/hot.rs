@@ -1,0 +1,143 @@
+//! The hot lines of a sample, which workers take from one another again and again.
+//!
+//! They are in all samples, and each stands for itself only ([`crate::sampled`]). The functions with
+//! a parameter `HOT` are told whether there are any: all touches run through them, and without hot
+//! lines they have nothing to decide.
+
+use befit_cache::{Hierarchy, LineAccess, PrefetchPlan};
+use befit_machine::{ClusterId, Lines, Machine, WorkerId};
+use befit_program::{Sample, Touch};
+
+use crate::{
+    SimError,
+    clock::Ticks,
+    engine::SLICE,
+    hardware::Hardware,
+    waits::{Now, Waits},
+};
+
+/// The hot lines of a sample.
+#[derive(Debug)]
+pub(crate) struct Hot {
+    /// The sample's number of the first.
+    first: u32,
+    /// By number, from the first on: the lines of the program before it.
+    places: Vec<u32>,
+    /// They are few: no cache is ever full of them.
+    pub(crate) caches: Hierarchy,
+    /// Per worker: those of them that are in flight.
+    pub(crate) waits: Vec<Waits>,
+}
+
+impl Hot {
+    /// `None` where the sample has none.
+    pub(crate) fn new(
+        sample: Option<&Sample>,
+        machine: &Machine,
+        seed: u64,
+    ) -> Result<Option<Self>, SimError> {
+        let Some(sample) = sample.filter(|sample| !sample.hot().is_empty()) else {
+            return Ok(None);
+        };
+        let places = sample.hot().to_vec();
+        let (count, first) = (places.len() as u32, sample.lines() - places.len() as u32);
+        let waits = vec![Waits::default(); machine.workers().len()];
+        let caches = caches_for(machine, sample.one_in(), count, seed)?;
+        Ok(Some(Self { first, places, caches, waits }))
+    }
+
+    /// Which of them a touch is of.
+    #[inline]
+    pub(crate) fn number(&self, touch: Touch) -> Option<u32> {
+        touch.line.checked_sub(self.first).filter(|_| !touch.stack)
+    }
+
+    /// The lines of the program before the one with this number.
+    pub(crate) fn place(&self, number: u32) -> u64 {
+        u64::from(self.places[number as usize])
+    }
+}
+
+impl Hardware {
+    /// Whether there are hot lines.
+    pub(crate) fn has_hot(&self) -> bool {
+        self.hot.is_some()
+    }
+
+    /// Whether a touch is of a hot line.
+    #[inline(always)]
+    pub(crate) fn is_hot<const HOT: bool>(&self, touch: Touch) -> bool {
+        HOT && self.hot.as_ref().is_some_and(|hot| hot.number(touch).is_some())
+    }
+
+    /// Plans a touch, and asks the host to bring near what it will look at.
+    #[inline]
+    pub(crate) fn plan<const HOT: bool>(&self, worker: WorkerId, touch: Touch) -> PrefetchPlan {
+        let (line, write) = (self.line(worker, touch), touch.write);
+        if HOT
+            && let Some(hot) = &self.hot
+            && let Some(line) = hot.number(touch)
+        {
+            return hot.caches.prefetch(LineAccess { worker, line, write });
+        }
+        self.caches.prefetch(LineAccess { worker, line, write })
+    }
+
+    /// Whether a worker that is `ahead` of the next one waits for its turn before a planned touch:
+    /// of a line of atomics, or of a hot one further ahead than workers are without a sample.
+    #[inline]
+    pub(crate) fn awaits_its_turn<const HOT: bool>(
+        &self,
+        plan: &PrefetchPlan,
+        touch: Touch,
+        ahead: Ticks,
+    ) -> bool {
+        if self.is_hot::<HOT>(touch) {
+            ahead > SLICE || self.atomics.has(touch.line)
+        } else {
+            self.atomics.has(plan.line())
+        }
+    }
+
+    /// What `worker` has in flight of hot lines, if the touch is of one.
+    #[inline]
+    pub(crate) fn hot_waits<const HOT: bool>(
+        &mut self,
+        worker: WorkerId,
+        touch: Touch,
+    ) -> Option<&mut Waits> {
+        let hot = self.hot.as_mut().filter(|_| HOT)?;
+        hot.number(touch)?;
+        Some(&mut hot.waits[worker.index()])
+    }
+
+    /// How long `worker` waits at `now` for the hot lines that are in flight and whose window has
+    /// ended.
+    #[inline]
+    pub(crate) fn before_hot<const HOT: bool>(&mut self, worker: WorkerId, now: Now) -> Ticks {
+        let Some(hot) = self.hot.as_mut().filter(|_| HOT) else { return Ticks::default() };
+        let waits = &mut hot.waits[worker.index()];
+        let (wait, reason) = (waits.before(now), waits.waited);
+        self.charge(worker, wait, reason);
+        wait
+    }
+
+    /// Coherence misses of the cache of `cluster` on hot lines.
+    pub(crate) fn fought_misses(&self, cluster: ClusterId) -> Lines {
+        let of = |hot: &Hot| hot.caches.counts(cluster).coherence_misses;
+        self.hot.as_ref().map_or(Lines(0), of)
+    }
+}
+
+/// Caches that hold so many lines that follow one another: those of `machine`, as much smaller as
+/// that allows, but not more than `most` times.
+fn caches_for(machine: &Machine, most: u32, lines: u32, seed: u64) -> Result<Hierarchy, SimError> {
+    let why = |why: String| SimError::Machine(why);
+    let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
+    let least = caches.map(|cache| cache.size.0 / cache.line.0).min().unwrap_or(u64::MAX);
+    let spare = least / u64::from(lines.max(1)).next_power_of_two();
+    let smaller = u64::from(most).min(spare.max(1)) as u32;
+    let part = machine.clone().shrunk(1 << smaller.ilog2());
+    Hierarchy::new(&part.map_err(|e| why(e.to_string()))?, lines, seed)
+        .map_err(|e| why(e.to_string()))
+}
