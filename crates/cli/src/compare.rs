@@ -201,7 +201,7 @@ struct PlanArgs {
     budget: Option<NonZeroU64>,
     /// Simulates the touches of one line in K only, another group of lines with each seed, and
     /// prints intervals for the figures of all lines: a power of two, `off`, or `auto` for the
-    /// largest, up to 32, that leaves two million touches
+    /// largest, up to 32, that leaves two million touches and has every interval within 5 %
     #[arg(long, value_name = "K", default_value = "off")]
     sample: Sampling,
     /// The share of the machines' memory bandwidth, by binding pages to as many of its memory

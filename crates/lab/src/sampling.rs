@@ -13,8 +13,10 @@ use crate::{LabError, parallel::threads};
 
 /// The largest K that `auto` takes. Samples have at least two lines of a page.
 const LARGEST: u32 = 32;
-/// `auto` leaves a sample of this many touches at least.
+/// `auto` begins with samples of this many touches at least, and of this many a strand in the mean:
+/// schedules hang on the times of strands, and of few touches these are far off.
 const LEAST: u64 = 2_000_000;
+const LEAST_OF_STRAND: u64 = 32;
 
 /// How much of a program to simulate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,14 +26,16 @@ pub enum Sampling {
     Off,
     /// Those of one line in so many: a power of two.
     OneIn(u32),
-    /// One in as many, up to 32, as leaves each simulation two million touches; all of a smaller
-    /// program, and all on a machine whose caches' sets cannot be divided.
+    /// One in as many, up to 32, as leaves each simulation two million touches and 32 a strand, and
+    /// all intervals within [`Sampled::BAR`](crate::Sampled::BAR). All of a smaller program; all on
+    /// a machine whose caches' sets cannot be divided; and all with one seed, which gives no
+    /// interval.
     Auto,
 }
 
 impl Sampling {
-    /// The groups of lines of which each simulation of `program` on `machine` takes one; `None`
-    /// where it takes all lines.
+    /// The groups of lines of which each simulation of `program` on `machine` takes one, at first;
+    /// `None` where it takes all lines.
     ///
     /// # Errors
     /// Where the sets of some cache of the machine cannot be divided by the number asked for.
@@ -52,11 +56,27 @@ impl Sampling {
             }),
             Self::Auto => {
                 let touches = program.total_touches();
-                let good = |one_in: &u32| touches / u64::from(*one_in) >= LEAST;
+                let least = LEAST.max(LEAST_OF_STRAND * u64::from(program.strands()));
+                let good = |one_in: &u32| touches / u64::from(*one_in) >= least;
                 let counts = std::iter::successors(Some(LARGEST), |one_in| Some(one_in / 2));
                 let counts = counts.take_while(|one_in| *one_in > 1).filter(good);
                 Ok(counts.filter_map(of).next())
             }
+        }
+    }
+
+    /// The groups for another simulation beside results of one line in `one_in`, or of all: for
+    /// `auto` the same, where the machine allows it.
+    pub(crate) fn groups_beside(
+        self,
+        one_in: Option<u32>,
+        program: &Program,
+        machine: &Machine,
+    ) -> Result<Option<LineGroups>, LabError> {
+        match self {
+            Self::Auto => Ok(one_in
+                .and_then(|one_in| sampled::groups(machine, program.meta().line_size, one_in))),
+            asked => asked.groups(program, machine),
         }
     }
 }
@@ -150,6 +170,18 @@ mod tests {
         let odd: Machine = "l1:1(size=24KiB ways=8) pu:1".parse().unwrap();
         let error = Sampling::OneIn(32).groups(&program, &odd).unwrap_err().to_string();
         assert!(error.starts_with("one line in 32"), "{error}");
+    }
+
+    #[test]
+    fn what_is_tried_beside_results_is_sampled_as_they_are() {
+        let (program, machine) = (testing::program(), testing::machine(1));
+        let count = |sampling: Sampling, one_in| {
+            let groups = sampling.groups_beside(one_in, &program, &machine).unwrap();
+            groups.map(LineGroups::count)
+        };
+        assert_eq!(count(Sampling::Auto, Some(2)), Some(2));
+        assert_eq!(count(Sampling::Auto, None), None);
+        assert_eq!(count(Sampling::OneIn(4), Some(2)), Some(4));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use befit_sched::{Options, SchedulerKind};
 use befit_sim::{Bounds, Costs, Outcome, Settings};
 
 use crate::{
-    Interval, LabError, Progress, Sampling, Seeds, Summary,
+    Interval, LabError, Progress, Sampled, Sampling, Seeds, Summary,
     kept::Results,
     parallel::{self, threads},
     sampling::Samples,
@@ -48,6 +48,22 @@ impl Place<'_> {
     fn one_in(&self) -> u64 {
         self.groups.map_or(1, |groups| u64::from(groups.count()))
     }
+
+    /// Whether samples give some figure with a wider interval than `--sample auto` allows.
+    fn is_too_rough(&self, outcomes: &[Vec<Outcome>]) -> bool {
+        self.groups.is_some_and(|groups| {
+            outcomes.iter().any(|outcomes| Sampled::of(groups.count(), outcomes).is_too_rough())
+        })
+    }
+}
+
+/// How simulations are run.
+struct How<'a> {
+    threads: NonZeroUsize,
+    /// Whether an account is kept of what time went on.
+    accounted: bool,
+    /// Those finished before.
+    results: Option<&'a Results<'a>>,
 }
 
 /// One simulation.
@@ -58,7 +74,9 @@ impl SimulationPlan {
     /// results are ordered by machine, then by scheduler, as the plan names them, and do not depend
     /// on the number of threads.
     ///
-    /// Takes time linear in the program's line touches × machines × schedulers × seeds.
+    /// Takes time linear in the program's line touches × machines × schedulers × seeds. With
+    /// [`Sampling::Auto`], what a sample says that proves too rough is simulated again with twice
+    /// the lines: all tries together take less than twice the time of the last.
     ///
     /// # Errors
     /// When a simulation fails; of several failures, the first in the order of results.
@@ -122,25 +140,53 @@ impl SimulationPlan {
         results: Option<&Results<'_>>,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let machines = self.places(program)?;
+        let mut machines = self.places(program)?;
+        let how = How { threads, accounted, results };
+        let mut outcomes = self.all_seeds(&how, program, &machines, progress)?;
+        loop {
+            let found = machines.iter_mut().zip(outcomes.chunks_mut(self.schedulers.len().max(1)));
+            let mut again: Vec<_> =
+                found.filter(|(place, found)| place.is_too_rough(found)).collect();
+            if self.sampling != Sampling::Auto || again.is_empty() {
+                break;
+            }
+            for (place, _) in &mut again {
+                place.groups = place.groups.and_then(LineGroups::fewer);
+            }
+            let places: Vec<_> = again.iter().map(|(place, _)| **place).collect();
+            let mut new = self.all_seeds(&how, program, &places, progress)?.into_iter();
+            for (_, old) in again {
+                old.iter_mut().zip(&mut new).for_each(|(old, new)| *old = new);
+            }
+        }
+        Ok(self.summaries(program, &machines, &outcomes))
+    }
+
+    /// The outcomes of every experiment on `machines`, with as many seeds as each needs.
+    fn all_seeds(
+        &self,
+        how: &How<'_>,
+        program: &Program,
+        machines: &[Place<'_>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Outcome>>, LabError> {
         let experiments = machines.len() * self.schedulers.len();
         let mut outcomes: Vec<Vec<Outcome>> = (0..experiments).map(|_| Vec::new()).collect();
         let mut seeds = vec![self.seeds.first(); experiments];
         loop {
             let done: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
-            let mut simulations = self.simulations(&machines, &done, &seeds);
-            simulations.iter_mut().for_each(|(_, settings)| settings.accounted = accounted);
+            let mut simulations = self.simulations(machines, &done, &seeds);
+            simulations.iter_mut().for_each(|(_, settings)| settings.accounted = how.accounted);
             if simulations.is_empty() {
-                break;
+                return Ok(outcomes);
             }
-            let found = run_new(threads, program, progress, &simulations, results)?;
+            let found = run_new(how.threads, program, progress, &simulations, how.results)?;
             let mut found = found.into_iter();
             for (all, (done, seeds)) in outcomes.iter_mut().zip(done.iter().zip(&seeds)) {
                 all.extend(found.by_ref().take((seeds - done) as usize));
             }
-            seeds = self.more_seeds(program, &machines, &outcomes, progress);
+            seeds = self.more_seeds(program, machines, &outcomes, progress);
         }
-        Ok(self.summaries(program, &machines, &outcomes))
     }
 
     /// What `take` takes of each outcome, in the order of [`Self::simulate`], the seeds of one
@@ -161,8 +207,13 @@ impl SimulationPlan {
     }
 
     fn places(&self, program: &Program) -> Result<Vec<Place<'_>>, LabError> {
+        let sampling = match self.sampling {
+            // No interval would tell how good a sample is.
+            Sampling::Auto if self.seeds.first() < 2 => Sampling::Off,
+            sampling => sampling,
+        };
         let place = |machine| {
-            let groups = self.sampling.groups(program, machine)?;
+            let groups = sampling.groups(program, machine)?;
             Ok(Place { machine, bounds: Bounds::of(program, machine), groups })
         };
         self.machines.iter().map(place).collect()
@@ -334,6 +385,9 @@ mod tests {
         },
     };
 
+    use befit_machine::Bytes;
+    use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
+
     use super::*;
     use crate::{Silent, testing};
 
@@ -443,6 +497,37 @@ mod tests {
         assert!(results.iter().all(|r| r.seeds == 3));
         let notes = notes.0.into_inner().unwrap();
         assert!(notes.len() == 1 && notes[0].contains("--budget 0"), "{notes:?}");
+    }
+
+    /// Two tasks that touch lines `stride` apart, four million times together.
+    fn strides(stride: u64) -> Program {
+        let meta = Meta { name: "strides".to_owned(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        for task in 0..2 {
+            builder.fork(ScopeId(1), Declared::default()).unwrap();
+            for i in 0..2_000_000 {
+                builder.touch((task * 40_000 + i % 40_000) * stride, false, false);
+            }
+            builder.work(2_000_000, 2_000_000, 0);
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn auto_samples_as_long_as_intervals_are_narrow() {
+        let auto = SimulationPlan {
+            machines: vec![testing::machine(1)],
+            schedulers: vec![SchedulerKind::Ws],
+            sampling: Sampling::Auto,
+            ..plan(2)
+        };
+        // Of lines 64 apart one group has all, and the others none.
+        for (stride, one_in) in [(1, Some(2)), (64, None)] {
+            let result = &auto.simulate(&strides(stride), &Silent).unwrap()[0];
+            assert_eq!(result.sampled.as_ref().map(|sampled| sampled.one_in), one_in);
+        }
     }
 
     #[test]

@@ -322,7 +322,8 @@ impl<'a> Trials<'a> {
             Settings { options, costs, accounted: false, ..Settings::new(scheduler, seed) };
         let advance = |touches| self.progress.advance(touches);
         let bounds = Bounds::of(program, machine);
-        let groups = self.about.plan.sampling.groups(program, machine)?;
+        let one_in = self.about.best.sampled.as_ref().map(|sampled| sampled.one_in);
+        let groups = self.about.plan.sampling.groups_beside(one_in, program, machine)?;
         let samples = Samples::of(program, std::iter::once((groups, seed)));
         let sample = samples.get(groups, seed);
         let outcome = befit_sim::run_within(program, sample, machine, &settings, bounds, &advance);

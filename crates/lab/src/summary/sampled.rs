@@ -52,7 +52,26 @@ pub struct Sampled {
 /// docs/measurements/sampling.md.
 const TIME_BIAS: f64 = 0.02;
 
+/// Misses of a level that are fewer than this share of the innermost level's need no better
+/// interval than that share of them: they hardly matter.
+const FEW: f64 = 0.01;
+
 impl Sampled {
+    /// The share of a figure that its interval may reach to either side where `--sample auto` is
+    /// to choose K.
+    pub const BAR: f64 = 0.05;
+
+    /// Whether running time or the misses of some level are within a wider interval than
+    /// [`Self::BAR`], or within none.
+    pub(crate) fn is_too_rough(&self) -> bool {
+        let inner = self.misses.values().flatten().map(|e| e.estimate).fold(0.0, f64::max);
+        let rough = |estimate: &Option<Estimate>, least: f64| {
+            let within = |e: &Estimate| e.high - e.estimate <= Self::BAR * e.estimate.max(least);
+            !estimate.as_ref().is_some_and(within)
+        };
+        rough(&self.time, 0.0) || self.misses.values().any(|misses| rough(misses, FEW * inner))
+    }
+
     pub(crate) fn of(one_in: u32, outcomes: &[Outcome]) -> Self {
         let levels = outcomes.first().map_or(&[][..], |outcome| &outcome.levels);
         let handovers = |level: usize| {
@@ -131,6 +150,27 @@ mod tests {
             }
             assert!((3780..=3980).contains(&covered), "{n} seeds: {covered} of 4000");
         }
+    }
+
+    #[test]
+    fn time_and_misses_are_held_against_the_bar_unless_they_are_few() {
+        let near = |estimate: f64, half: f64| {
+            Some(Estimate { estimate, low: estimate - half, high: estimate + half })
+        };
+        let of = |time, outer| Sampled {
+            one_in: 16,
+            time,
+            misses: BTreeMap::from([(Level(1), near(1e6, 1e4)), (Level(2), outer)]),
+            last_level_misses: None,
+            memory_reads: None,
+            memory_writes: None,
+        };
+        let good = near(1e6, 4e4);
+        assert!(!of(good, good).is_too_rough());
+        assert!(of(near(1e6, 6e4), good).is_too_rough());
+        assert!(of(good, near(1e6, 6e4)).is_too_rough());
+        assert!(of(None, good).is_too_rough());
+        assert!(!of(good, near(100.0, 400.0)).is_too_rough());
     }
 
     #[test]
