@@ -79,6 +79,8 @@ fn grow(
                 let (from, lines): (u16, u8) = bytes.arbitrary()?;
                 let write = bytes.arbitrary()?;
                 let stack = bytes.ratio(1, 8)?;
+                // Mostly few: more of one kind say little that fewer do not, and take long.
+                let lines = if bytes.ratio(1, 16)? { lines } else { lines % 8 };
                 let from = if stack { from % 64 } else { from };
                 (0..u64::from(lines))
                     .for_each(|i| builder.touch(u64::from(from) + i, write, stack));

@@ -402,6 +402,16 @@ mod tests {
     }
 
     #[test]
+    fn a_strand_that_waits_for_nothing_takes_its_operations_at_each_pace() {
+        let (program, host) = (program(|b| b.work(1_000_000, 0, 0)), HOST.parse().unwrap());
+        let operations = program.work(StrandId(0)).operations() as f64;
+        let found = Serial::new(&program, &host).unwrap().run(StrandId(0));
+        for (cycles, pace) in found.into_iter().zip(PACES) {
+            assert!((cycles / (operations * pace) - 1.0).abs() < 0.01, "{cycles} {pace}");
+        }
+    }
+
+    #[test]
     fn strands_too_short_for_the_clock_share_what_the_others_leave() {
         let mut classes = [(10, 10_000.0), (1000, 20_000.0)].map(|(strands, measured)| Sums {
             strands,

@@ -35,6 +35,13 @@ fn of(table: &SizeTable, task: &Words) -> Predicted {
 }
 
 #[test]
+fn a_table_knows_what_it_was_learned_from() {
+    let table = read(&WORKED.replace("picoseconds", "recorded merge-sort --n 7\npicoseconds"));
+    assert_eq!(table.recorded(), ["merge-sort --n 1000", "merge-sort --n 7"]);
+    assert_eq!(table.picoseconds(), Some(412.5));
+}
+
+#[test]
 fn a_task_s_size_follows_its_captured_words() {
     let table = read(WORKED);
     let found = predict(&table, 1, &[2, 1000, 7, 16, 0, 0, 0, 0]);

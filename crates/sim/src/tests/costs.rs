@@ -1,5 +1,5 @@
 use befit_machine::{Cycles, Placement};
-use befit_program::{Program, RawTouch, ScopeId};
+use befit_program::{Program, RawTouch, ScopeId, WorkRun};
 use befit_sched::SchedulerKind;
 
 use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task};
@@ -179,4 +179,28 @@ fn the_account_adds_up_to_the_time_of_all_workers() {
         assert!(serial > 0.1 && bandwidth > 0.1, "{scheduler}: {serial} {bandwidth}");
         assert_eq!(outcome.account.get(Part::Work), outcome.work, "{scheduler}");
     }
+}
+
+#[test]
+fn the_first_touch_of_a_page_that_the_plain_run_met_as_new_costs_a_fault() {
+    // Two pages, each line twice, and the stack's, which are there.
+    let program = program(|b| {
+        (0..256).for_each(|i| b.touch(i % 128, true, false));
+        (0..10).for_each(|line| b.touch(line, true, true));
+    });
+    let work = WorkRun {
+        host_mhz: 1000,
+        host_operation: 1.0,
+        host: "a host".into(),
+        faults_per_page: 1.0,
+        recorded: 1.0,
+        classes: vec![None; program.classes().len()],
+    };
+    let mut machine = machine(TWO_SOCKETS);
+    machine.prices.fault = 500.0;
+    let faults = |program: &Program| {
+        simulate(program, &machine, SchedulerKind::Ws, 1).account.get(Part::Faults).0
+    };
+    assert_eq!(faults(&program), 0);
+    assert_eq!(faults(&program.with_work(work)), 2 * 500);
 }

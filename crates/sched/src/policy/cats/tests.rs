@@ -71,6 +71,8 @@ struct Engine {
     leaf: Leaf,
     /// So many workers are there.
     workers: u32,
+    /// Those of the second socket do so many times fewer steps.
+    slower: u32,
 }
 
 impl Engine {
@@ -88,7 +90,7 @@ impl Engine {
         };
         let (tasks, running, random) = (Vec::new(), Vec::new(), fastrand::Rng::with_seed(5));
         let policy = kind.build(machine, Options::default());
-        Self { policy, env, tasks, running, random, leaf, workers: 4 }
+        Self { policy, env, tasks, running, random, leaf, workers: 4, slower: 1 }
     }
 
     /// The size that a task so many levels above the leaves declares.
@@ -121,6 +123,9 @@ impl Engine {
             assert!(step < 100_000, "stuck in round {round}");
             // A strand takes time: it ends some steps after it has begun.
             let w = self.random.u32(..self.workers);
+            if w >= 2 && self.slower > 1 && self.random.u32(..self.slower) > 0 {
+                continue;
+            }
             self.env.worker = w as usize;
             if let Some(at) = self.running.iter().position(|(v, _)| *v == w) {
                 let (_, ready) = self.running.swap_remove(at);
@@ -213,6 +218,18 @@ fn sticky_subtrees_run_where_they_ran_before() {
     assert!(tiers.moved * 4 <= tiers.ran, "{} of {} moved", tiers.moved, tiers.ran);
     assert_eq!(ran.len(), 10);
     assert!(tiers.subtrees.iter().all(|subtree| subtree.socket.is_some()));
+}
+
+#[test]
+fn a_subtree_that_waits_on_a_busy_socket_is_stolen_and_then_belongs_to_the_thief_s() {
+    let mut engine = Engine::new(CatsS, LARGE);
+    engine.slower = 50;
+    let ran = engine.rounds(10);
+    // Four were dealt to each. While its first runs there, the others are taken from the second.
+    for ran in &ran[2..] {
+        let first = ran.values().filter(|w| **w < 2).count();
+        assert!(first > 4, "{ran:?}");
+    }
 }
 
 /// It was never cut, although the others came a little later.
