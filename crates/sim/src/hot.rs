@@ -1,8 +1,8 @@
 //! The hot lines of a sample, which workers take from one another again and again.
 //!
-//! They are in all samples, and each stands for itself only ([`crate::sampled`]). The functions with
-//! a parameter `HOT` are told whether there are any: all touches run through them, and without hot
-//! lines they have nothing to decide.
+//! They are in all samples, and each stands for itself only ([`crate::sampled`]). The functions
+//! with a parameter `HOT` are told whether there are any: all touches run through them, and without
+//! hot lines they have nothing to decide.
 
 use befit_cache::{Hierarchy, LineAccess, PrefetchPlan};
 use befit_machine::{ClusterId, Lines, Machine, WorkerId};
