@@ -55,10 +55,9 @@ impl Claim {
         system::set_affinity(&[self.cpus[thread]]);
     }
 
-    /// The pool's thread on the processor that the calling thread runs on, if it has one there.
-    pub(super) fn thread_here(&self) -> Option<usize> {
-        let here = system::current_cpu()?;
-        self.cpus.iter().position(|cpu| *cpu == here)
+    /// The pool's thread on processor `cpu`, if it has one there.
+    pub(super) fn thread_on(&self, cpu: usize) -> Option<usize> {
+        self.cpus.iter().position(|own| *own == cpu)
     }
 }
 

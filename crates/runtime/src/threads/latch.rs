@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::threads::{
-    primitive::{AtomicBool, Thread, current, park, park_timeout},
+    primitive::{AtomicBool, Thread, current, park, park_timeout, yield_now},
     sleep::{Parker, relax},
 };
 
@@ -79,13 +79,14 @@ impl ThreadLatch {
         self.owner.unpark();
     }
 
-    /// Waits for some five microseconds without blocking.
-    pub(crate) fn spin(&self) {
+    /// Waits for some five microseconds without blocking. `gives_way`: lets other threads have the
+    /// processor between its looks.
+    pub(crate) fn spin(&self, gives_way: bool) {
         for _ in 0..ROUNDS {
             if self.set.load(Acquire) {
                 return;
             }
-            relax(0);
+            if gives_way { yield_now() } else { relax(0) }
         }
     }
 

@@ -5,7 +5,7 @@
 //! gives the forks that others need to the scheduling policy of `befit-sched`, the same object that
 //! the simulator drives. [`worker`] is one thread, [`registry`] what a pool's threads share,
 //! [`handle`] how they start and end, [`scope`] what lives on the heap, [`deque`] what spawned
-//! tasks wait in; [`latch`] and [`sleep`] are how workers wait.
+//! tasks wait in, and [`marks`] where there are any; [`latch`] and [`sleep`] are how workers wait.
 
 mod claim;
 mod deque;
@@ -15,6 +15,7 @@ mod handle;
 mod latch;
 #[cfg(all(test, loom))]
 mod loom;
+mod marks;
 mod memory;
 mod primitive;
 mod registry;

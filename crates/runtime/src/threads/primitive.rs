@@ -28,6 +28,12 @@ pub(crate) use std::{
 #[cfg(not(loom))]
 pub(crate) use cell::UnsafeCell;
 
+/// The processor that the calling thread runs on at the moment, if the system says so. In models
+/// nothing depends on that.
+pub(crate) fn current_cpu() -> Option<usize> {
+    if cfg!(any(loom, miri)) { None } else { crate::system::current_cpu() }
+}
+
 /// In models no time passes.
 #[cfg(loom)]
 pub(crate) fn park_timeout(_: std::time::Duration) {

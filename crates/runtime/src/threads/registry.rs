@@ -34,7 +34,8 @@ use crate::{
         },
         fork::Reachable,
         latch::{Latch, ThreadLatch},
-        primitive::{AtomicU32, AtomicUsize, Mutex, UnsafeCell, lock},
+        marks::Marks,
+        primitive::{AtomicU32, AtomicUsize, Mutex, UnsafeCell, current_cpu, lock},
         scope::Fifos,
         sleep::PutOff,
     },
@@ -75,6 +76,8 @@ pub(crate) struct Registry {
     pub(super) pausing: CachePadded<AtomicUsize>,
     /// What each thread has spawned and the policy has not seen.
     pub(super) outboxes: Box<[Arc<Outbox>]>,
+    /// Which outboxes have something.
+    pub(super) filled: Marks,
     /// What was [spawned](crate::spawn_fifo()) to be run in order.
     pub(super) fifos: Fifos,
     pub(super) seed: u64,
@@ -118,6 +121,7 @@ impl Registry {
             pausing: CachePadded::new(AtomicUsize::new(0)),
             reachable: (0..threads).map(|_| CachePadded::default()).collect(),
             outboxes: (0..threads).map(|_| Arc::new(Outbox::new())).collect(),
+            filled: Marks::new(threads),
             fifos: Fifos::new(threads),
             seed,
             claim,
@@ -235,7 +239,8 @@ impl Registry {
         let latch = Arc::new(ThreadLatch::new());
         let long_calls = self.long_calls.load(Relaxed);
         let puts_off = long_calls < FEW || long_calls.is_multiple_of(TRIES);
-        let put_off = PutOff::new(puts_off);
+        let here = current_cpu();
+        let put_off = PutOff::new(puts_off, here);
         let op = |worker: &Worker| worker.run_call(&put_off, || op(worker));
         let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
         let young_until = Instant::now() + YOUNG;
@@ -244,11 +249,12 @@ impl Registry {
         let number = self.waiting.fetch_add(1, Relaxed);
         // The caller's own processor is about to be free, and has its data. Else several callers
         // get several workers, and one always the same.
-        let near = self.claim.as_ref().and_then(Claim::thread_here);
+        let near = self.claim.as_ref().zip(here).and_then(|(claim, cpu)| claim.thread_on(cpu));
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         self.inject(unsafe { job.as_job() }, root, near.unwrap_or(number));
         if spins {
-            latch.spin();
+            // Where the worker that is to run the call was last, the caller is in its way.
+            latch.spin(self.engine.sleep.is_idle_on(here));
         }
         if puts_off
             && !latch.wait_until(young_until)

@@ -136,7 +136,7 @@ fn no_urgent_request_is_lost_to_a_worker_that_pauses() {
 fn a_fork_that_is_held_back_is_run_once_and_the_next_join_is_none_of_its_region() {
     ::loom::model(|| {
         let shared = Arc::new(Shared { sleep: Sleep::new(1), job: Mutex::new(None) });
-        let call = Arc::new(PutOff::new(true));
+        let call = Arc::new(PutOff::new(true, None));
         let (outside, watched) = (Arc::clone(&shared), Arc::clone(&call));
         let watching = ::loom::thread::spawn(move || {
             if let Some((_, job, _)) = watched.end() {

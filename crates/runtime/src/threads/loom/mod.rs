@@ -4,6 +4,7 @@
 
 mod deque;
 mod fork;
+mod marks;
 mod scope;
 mod sleep;
 
@@ -39,6 +40,10 @@ impl<T, F: Fn() -> Option<T>> Search for Find<F> {
     }
 
     fn is_held(&self) -> bool {
+        false
+    }
+
+    fn gives_way(&self) -> bool {
         false
     }
 

@@ -112,6 +112,10 @@ impl Search for Waiting<'_> {
         self.held
     }
 
+    fn gives_way(&self) -> bool {
+        false
+    }
+
     fn leaves_work(&self) -> bool {
         self.shared.may_refuse && *lock(&self.shared.ready) > 0
     }

@@ -36,6 +36,9 @@ pub(crate) struct Sleep {
     sleepers: CachePadded<AtomicUsize>,
     /// The number of idle workers that may take only some jobs.
     held: AtomicUsize,
+    /// The processor on which the worker that became idle last did so; one that there is not if
+    /// that is unknown.
+    idle_on: AtomicUsize,
 }
 
 /// A value of the event counter.
@@ -71,6 +74,7 @@ impl Sleep {
             events: CachePadded::new(AtomicUsize::new(0)),
             sleepers: CachePadded::new(AtomicUsize::new(0)),
             held: AtomicUsize::new(0),
+            idle_on: AtomicUsize::new(usize::MAX),
         }
     }
 
@@ -93,6 +97,11 @@ impl Sleep {
     /// Whether an idle worker is awake, and looks for work.
     pub(crate) fn is_any_awake(&self) -> bool {
         self.idle() > self.sleepers.load(Relaxed)
+    }
+
+    /// Whether the worker that became idle last did so on processor `cpu`.
+    pub(crate) fn is_idle_on(&self, cpu: Option<usize>) -> bool {
+        cpu.is_some_and(|cpu| cpu == self.idle_on.load(Relaxed))
     }
 
     /// Whether a worker is idle that may take only some jobs.

@@ -8,7 +8,7 @@ use befit_sched::TaskInfo;
 use crate::threads::{
     engine::JobRef,
     fork::{PendingFork, StealRequests},
-    primitive::{Mutex, lock},
+    primitive::{Mutex, current_cpu, lock},
 };
 
 /// A fork that was published by this worker, and that the policy has not seen.
@@ -18,7 +18,11 @@ pub(crate) type HeldFork = (WorkerId, JobRef, TaskInfo);
 /// holds it back as long as the call is young; the thread that waits for the call gives it to the
 /// policy when it is not young any more. See "What is put off" in `README.md`.
 #[derive(Debug)]
-pub(crate) struct PutOff(Mutex<State>);
+pub(crate) struct PutOff {
+    state: Mutex<State>,
+    /// The processor that the call came from, if known.
+    caller: Option<usize>,
+}
 
 #[derive(Debug)]
 struct State {
@@ -38,9 +42,16 @@ unsafe impl Send for PutOff {}
 unsafe impl Sync for PutOff {}
 
 impl PutOff {
-    /// `may`: a fork may be held back. Else it is only found out whether one would be.
-    pub(crate) fn new(may: bool) -> Self {
-        Self(Mutex::new(State { over: !may, wanted: false, fork: None, requests: None }))
+    /// `may`: a fork may be held back. Else it is only found out whether one would be. `caller`: the
+    /// processor that the call comes from.
+    pub(crate) fn new(may: bool, caller: Option<usize>) -> Self {
+        let state = State { over: !may, wanted: false, fork: None, requests: None };
+        Self { state: Mutex::new(state), caller }
+    }
+
+    /// Whether the calling thread runs where the call came from.
+    pub(crate) fn is_from_here(&self) -> bool {
+        self.caller.is_some_and(|caller| current_cpu() == Some(caller))
     }
 
     /// A worker that has these `requests` begins to run the call, until the result is dropped.
@@ -48,25 +59,25 @@ impl PutOff {
     /// # Safety
     /// The result is dropped before the worker's thread ends.
     pub(crate) unsafe fn begin(&self, requests: &StealRequests) -> Begun<'_> {
-        lock(&self.0).requests = Some(NonNull::from(requests));
+        lock(&self.state).requests = Some(NonNull::from(requests));
         Begun(self)
     }
 
     /// The worker, which would hold a fork back: whether the call is young.
     pub(crate) fn is_young(&self) -> bool {
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.state);
         state.wanted = true;
         !state.over
     }
 
     /// The worker: whether a fork is held back.
     pub(crate) fn holds(&self) -> bool {
-        lock(&self.0).fork.is_some()
+        lock(&self.state).fork.is_some()
     }
 
     /// The worker: holds `fork` back; returns it if nothing is held back any more.
     pub(crate) fn hold(&self, fork: HeldFork) -> Result<(), HeldFork> {
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.state);
         if state.over {
             return Err(fork);
         }
@@ -76,7 +87,7 @@ impl PutOff {
 
     /// The worker: whether it gets `fork` back. If not, others may run it.
     pub(crate) fn take_back(&self, fork: NonNull<PendingFork>) -> bool {
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.state);
         let is_it = state.fork.is_some_and(|(_, job, _)| job.is_fork(fork));
         if is_it {
             state.fork = None;
@@ -86,7 +97,7 @@ impl PutOff {
 
     /// Anyone: nothing is held back any more. The caller must give the policy what is returned.
     pub(crate) fn end(&self) -> Option<HeldFork> {
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.state);
         state.over = true;
         if let Some(requests) = state.requests {
             // SAFETY: the worker takes them away before they go, and cannot while we hold the lock.
@@ -97,7 +108,7 @@ impl PutOff {
 
     /// Whether a fork was held back, or would have been.
     pub(crate) fn is_wanted(&self) -> bool {
-        lock(&self.0).wanted
+        lock(&self.state).wanted
     }
 }
 
@@ -107,6 +118,6 @@ pub(crate) struct Begun<'a>(&'a PutOff);
 
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
-        lock(&self.0.0).requests = None;
+        lock(&self.0.state).requests = None;
     }
 }

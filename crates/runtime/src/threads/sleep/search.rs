@@ -14,7 +14,7 @@ use super::{
 };
 use crate::threads::{
     latch::Latch,
-    primitive::{fence, spin_loop, yield_now},
+    primitive::{current_cpu, fence, spin_loop, yield_now},
 };
 
 /// What an idle worker looks for, and where.
@@ -33,6 +33,10 @@ pub(crate) trait Search {
 
     /// Whether the worker may take only some jobs: no notification then relies on it alone.
     fn is_held(&self) -> bool;
+
+    /// Whether a thread waits for this worker's processor that may bring work: the worker then does
+    /// not keep it while it looks.
+    fn gives_way(&self) -> bool;
 
     /// Whether something may be ready that this worker was refused, and another may have.
     fn leaves_work(&self) -> bool;
@@ -59,6 +63,9 @@ pub(crate) trait Search {
 
 /// Looks at event counter and latch before a worker sleeps: some ten microseconds.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
+
+/// From this one on, each look lets other threads have the processor first.
+const YIELDS: u32 = SPINS / 2;
 
 /// How long nothing must happen before a worker may have what it was refused.
 const STALLED: Duration = Duration::from_millis(50);
@@ -88,6 +95,10 @@ impl<'a> Idle<'a> {
         // As of a sleeper, nobody relies on a held worker.
         sleep.sleepers.fetch_add(usize::from(held), Relaxed);
         sleep.held.fetch_add(usize::from(held), SeqCst);
+        let cpu = current_cpu().unwrap_or(usize::MAX);
+        if sleep.idle_on.load(Relaxed) != cpu {
+            sleep.idle_on.store(cpu, Relaxed);
+        }
         sleep.idle.fetch_add(1, Relaxed);
         fence(SeqCst);
         Self { sleep, held }
@@ -139,7 +150,7 @@ impl Sleep {
         // before.
         let mut served = None;
         let mut woken: Option<Woken> = None;
-        let mut round = 0;
+        let mut round = if search.gives_way() { YIELDS } else { 0 };
         // It has looked for long enough to ask for what is not published yet.
         let mut urged = false;
         let found = loop {
@@ -161,7 +172,7 @@ impl Sleep {
             if !is_over() && round == SPINS && !urged {
                 urged = true;
                 if search.urge() {
-                    round = SPINS / 2;
+                    round = YIELDS;
                     continue;
                 }
             }
@@ -272,7 +283,7 @@ impl Sleep {
 
 /// A pause between two looks; the later ones let other threads have the core.
 pub(crate) fn relax(round: u32) {
-    if round < SPINS / 2 {
+    if round < YIELDS {
         for _ in 0..8 {
             spin_loop();
         }

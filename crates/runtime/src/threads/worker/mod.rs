@@ -35,6 +35,7 @@ use crate::{
             ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread,
         },
         latch::Latch,
+        marks::Mark,
         scope::{Blocks, HeldCredits},
         sizer::Sizer,
         sleep::{Parker, Refused},
@@ -85,6 +86,8 @@ pub(crate) struct Worker {
     blocks: Blocks,
     /// What this worker has spawned and the policy has not seen.
     outbox: Arc<Outbox>,
+    /// Tells others that there is something in it.
+    outbox_mark: Mark,
     /// Spawned tasks go to the outbox.
     keeps_spawned: bool,
     /// Whether a handler of start or exit runs.
@@ -93,6 +96,8 @@ pub(crate) struct Worker {
     alarm: Cell<usize>,
     /// Of tasks that yield.
     refused: Refused,
+    /// A thread outside waits for this worker's processor, on which it made the last call.
+    gives_way: Cell<bool>,
     thread: usize,
     id: WorkerId,
     /// Under schedulers that measure.
@@ -131,10 +136,12 @@ impl Worker {
             held_credits: HeldCredits::none(),
             blocks: Blocks::none(),
             outbox: Arc::clone(&registry.outboxes[thread]),
+            outbox_mark: registry.filled.of(thread),
             keeps_spawned: engine.keeps_spawned && !registry.counters[thread].times.are_measured(),
             handler: Cell::new(None),
             alarm: Cell::new(0),
             refused: Refused::default(),
+            gives_way: Cell::new(false),
             thread,
             id,
             // On the thread that it counts: workers are made on their own.

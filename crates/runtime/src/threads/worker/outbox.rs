@@ -39,7 +39,9 @@ impl Worker {
     pub(super) fn put_out(&self, job: SpawnedRef) {
         // SAFETY: this worker's own, on its thread.
         unsafe { self.outbox.push(job.header()) };
-        if self.engine().sleep.must_notify() {
+        self.outbox_mark.put_in();
+        // After the fence that this passed.
+        if self.engine().sleep.idle() > 0 {
             self.notify_of_outbox();
         }
     }
@@ -112,9 +114,17 @@ impl Worker {
     /// `most`, or all.
     #[cold]
     fn move_from_others(&self, most: usize) -> Option<Moved> {
-        let threads = self.registry.threads();
-        let others = (self.thread + 1..threads).chain(0..self.thread);
-        others.filter_map(|thread| self.move_from(thread, most)).reduce(|_, _| Moved::Several)
+        let mut moved = None;
+        let is_empty = |thread: usize| self.registry.outboxes[thread].len() == 0;
+        let again = self.registry.filled.look_around(self.thread, is_empty, |thread| {
+            let from_one = self.move_from(thread, most);
+            if from_one.is_some() {
+                moved = if moved.is_none() { from_one } else { Some(Moved::Several) };
+            }
+            from_one.is_some()
+        });
+        // What others did not see while a mark was missing, they must be notified of once more.
+        moved.map(|moved| if again { Moved::Several } else { moved })
     }
 
     /// As [`Self::move_from_others`], of one outbox.

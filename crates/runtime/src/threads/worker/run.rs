@@ -91,7 +91,9 @@ impl Worker {
         let _begun = unsafe { call.begin(self.requests()) };
         entry.call.set(call);
         let _reset = Reset(&entry.call);
-        work()
+        let result = work();
+        self.gives_way.set(call.is_from_here());
+        result
     }
 
     /// What is held back by the running job, if that is a call from outside.

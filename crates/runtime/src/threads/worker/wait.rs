@@ -241,6 +241,10 @@ impl sleep::Search for Search<'_> {
         self.awaited.is_some() || self.worker.within() != ClusterId::ROOT
     }
 
+    fn gives_way(&self) -> bool {
+        self.worker.gives_way.take()
+    }
+
     fn leaves_work(&self) -> bool {
         self.worker.engine().leaves_work()
     }
