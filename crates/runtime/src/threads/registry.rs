@@ -355,7 +355,7 @@ impl Registry {
         let random = Random::new(!self.seed, number as u64);
         let sizes = self.engine.size_source();
         let mut env = ThreadEnv { random: &random, counters: None, meter: None, sizes };
-        self.engine.add(worker, job, task, &mut env);
+        self.engine.add_from_outside(worker, job, task, &mut env);
     }
 
     /// Gives `thread` a job that it must run itself.

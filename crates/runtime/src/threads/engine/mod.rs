@@ -180,7 +180,26 @@ impl Engine {
     // Always, with its callers: the task is then written where the policy reads it, not copied
     // there.
     #[inline(always)]
-    pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: TaskInfo, env: &mut dyn Env) {
+    pub(crate) fn add(&self, w: WorkerId, job: JobRef, task: TaskInfo, env: &mut dyn Env) {
+        let cluster = self.give(w, job, task, env);
+        self.notify(w, cluster);
+    }
+
+    /// As [`Self::add`], from a thread outside the pool, which most likely waits then.
+    pub(crate) fn add_from_outside(
+        &self,
+        w: WorkerId,
+        job: JobRef,
+        task: TaskInfo,
+        env: &mut dyn Env,
+    ) {
+        let cluster = self.give(w, job, task, env);
+        self.send(w, Notification { cluster, passed_on: false, goes_on: false });
+    }
+
+    /// Gives the policy the start of `task`; returns what is to be notified.
+    #[inline(always)]
+    fn give(&self, w: WorkerId, job: JobRef, mut task: TaskInfo, env: &mut dyn Env) -> ClusterId {
         if self.capabilities.sees_forks && task.depth == 0 {
             // It distinguishes one computation of the program from another.
             // SAFETY: the job has not been executed: the policy gets it only below.
@@ -190,8 +209,7 @@ impl Engine {
             // Before the add: see "What is notified" in sleep/README.md.
             self.queued.fetch_add(1, SeqCst);
         }
-        let cluster = self.policy.add(w, Ready { job, task, stage: Stage::Start }, env);
-        self.notify(w, cluster);
+        self.policy.add(w, Ready { job, task, stage: Stage::Start }, env)
     }
 
     /// `w` made `ready` ready some time ago, and notified of it.
@@ -339,12 +357,12 @@ impl Engine {
     /// Notifies the threads under `cluster`, from `w`'s on, that they may find a job.
     #[inline]
     pub(crate) fn notify(&self, w: WorkerId, cluster: ClusterId) {
-        self.send(w, Notification { cluster, passed_on: false });
+        self.send(w, Notification { cluster, passed_on: false, goes_on: true });
     }
 
     /// As [`Self::notify`]; there may be more than one job.
     pub(crate) fn pass_on(&self, w: WorkerId, cluster: ClusterId) {
-        self.send(w, Notification { cluster, passed_on: true });
+        self.send(w, Notification { cluster, passed_on: true, goes_on: true });
     }
 
     #[inline]

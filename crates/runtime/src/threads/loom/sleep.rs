@@ -48,7 +48,7 @@ impl Shared {
     }
 
     fn notify(&self, passed_on: bool) {
-        let notification = Notification { cluster: ClusterId::ROOT, passed_on };
+        let notification = Notification { cluster: ClusterId::ROOT, passed_on, goes_on: true };
         self.sleep.notify(notification, || 0..self.latches.len(), None);
     }
 

@@ -19,7 +19,7 @@ pub(crate) use self::{
     put_off::PutOff,
     search::{Refused, Search, relax},
 };
-use crate::threads::primitive::{AtomicUsize, fence};
+use crate::threads::primitive::{AtomicUsize, current_cpu, fence};
 
 /// The sleep of one pool's threads.
 #[derive(Debug)]
@@ -64,6 +64,8 @@ pub(crate) struct Notification {
     pub(crate) cluster: ClusterId,
     /// There may be more than one job: whoever finds one passes on.
     pub(crate) passed_on: bool,
+    /// The sender goes on: a worker that it wakes should have another processor.
+    pub(crate) goes_on: bool,
 }
 
 impl Sleep {
@@ -116,7 +118,8 @@ impl Sleep {
 
     /// Notifies the threads `under` the cluster that they may find a job. Wakes one of them, if too
     /// few are awake: the first that sleeps and `would_take`s one, in this order, else the first
-    /// that sleeps. If none sleeps but such as may take only some jobs, wakes all these.
+    /// that sleeps, on another processor if the sender goes on and there is one. If none sleeps but
+    /// such as may take only some jobs, wakes all these.
     #[inline]
     pub(crate) fn notify<U: Iterator<Item = usize>>(
         &self,
@@ -140,7 +143,7 @@ impl Sleep {
     #[inline(never)]
     fn notify_idle<U: Iterator<Item = usize>>(
         &self,
-        Notification { cluster, passed_on }: Notification,
+        Notification { cluster, passed_on, goes_on }: Notification,
         under: impl Fn() -> U,
         would_take: Option<&dyn Fn(usize) -> bool>,
     ) {
@@ -158,7 +161,12 @@ impl Sleep {
         {
             return;
         }
-        if under().filter(sleeps).any(|thread| self.wake(thread, notified)) {
+        let here = if goes_on { current_cpu() } else { None };
+        let elsewhere = |thread: &usize| !self.parkers[*thread].is_on(here);
+        let wake = |thread| self.wake(thread, notified);
+        if (here.is_some() && under().filter(sleeps).filter(elsewhere).any(wake))
+            || under().filter(sleeps).any(wake)
+        {
             return;
         }
         if self.holds_any() {

@@ -8,7 +8,7 @@ use std::{
 use befit_machine::ClusterId;
 
 use super::EventCount;
-use crate::threads::primitive::{AtomicU64, AtomicUsize, Condvar, Mutex, fence, lock};
+use crate::threads::primitive::{AtomicU64, AtomicUsize, Condvar, Mutex, current_cpu, fence, lock};
 
 /// The thread runs, or looks for work.
 const AWAKE: u64 = 0;
@@ -88,6 +88,9 @@ pub(crate) struct Parker {
     state: AtomicU64,
     /// The event counter that the owner had read when it last became sleepy.
     seen: AtomicUsize,
+    /// The processor on which the owner last became sleepy; one that there is not if that is
+    /// unknown.
+    cpu: AtomicUsize,
     lock: Mutex<()>,
     changed: Condvar,
 }
@@ -97,15 +100,22 @@ impl Parker {
         Self {
             state: AtomicU64::new(AWAKE),
             seen: AtomicUsize::new(0),
+            cpu: AtomicUsize::new(usize::MAX),
             lock: Mutex::new(()),
             changed: Condvar::new(),
         }
+    }
+
+    /// Whether the owner last became sleepy on processor `cpu`.
+    pub(super) fn is_on(&self, cpu: Option<usize>) -> bool {
+        cpu.is_some_and(|cpu| cpu == self.cpu.load(Relaxed))
     }
 
     /// The owner: becomes sleepy, so that others wake it. A sequentially consistent fence must
     /// follow.
     pub(super) fn prepare_to_park(&self, how: Sleepy, seen: EventCount) {
         self.seen.store(seen.0, Relaxed);
+        self.cpu.store(current_cpu().unwrap_or(usize::MAX), Relaxed);
         let state = if how == Sleepy::Held { HELD } else { SLEEPY };
         self.state.store(state, Release);
     }
