@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::threads::{
-    primitive::{AtomicBool, Thread, current, park, park_timeout, yield_now},
+    primitive::{AtomicBool, Thread, current, park, park_timeout},
     sleep::{Parker, relax},
 };
 
@@ -79,14 +79,13 @@ impl ThreadLatch {
         self.owner.unpark();
     }
 
-    /// Waits for some five microseconds without blocking. `gives_way`: lets other threads have the
-    /// processor between its looks.
-    pub(crate) fn spin(&self, gives_way: bool) {
+    /// Waits for some five microseconds without blocking.
+    pub(crate) fn spin(&self) {
         for _ in 0..ROUNDS {
             if self.set.load(Acquire) {
                 return;
             }
-            if gives_way { yield_now() } else { relax(0) }
+            relax(0);
         }
     }
 

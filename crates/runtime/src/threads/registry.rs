@@ -252,9 +252,9 @@ impl Registry {
         let near = self.claim.as_ref().zip(here).and_then(|(claim, cpu)| claim.thread_on(cpu));
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         self.inject(unsafe { job.as_job() }, root, near.unwrap_or(number));
-        if spins {
-            // Where the worker that is to run the call was last, the caller is in its way.
-            latch.spin(self.engine.sleep.is_idle_on(here));
+        // Where the worker that is to run the call was last, the caller is in its way.
+        if spins && !self.engine.sleep.is_idle_on(here) {
+            latch.spin();
         }
         if puts_off
             && !latch.wait_until(young_until)
