@@ -94,9 +94,7 @@ impl<D> Guarded<D> {
         env.release(self.id);
         result
     }
-}
 
-impl<D> Guarded<D> {
     /// As [`Self::with`], unless somebody else holds the lock; nothing happens then.
     #[inline]
     pub fn try_with<R>(&self, env: &mut dyn Env, f: impl FnOnce(&mut D) -> R) -> Option<R> {

@@ -124,9 +124,10 @@ impl<'a> Execution<'a> {
         turn: Ticks,
         until: Ticks,
     ) -> (Ticks, bool, u64) {
-        match hardware.has_hot() {
-            true => self.run_on::<true>(hardware, worker, now, turn, until),
-            false => self.run_on::<false>(hardware, worker, now, turn, until),
+        if hardware.has_hot() {
+            self.run_on::<true>(hardware, worker, now, turn, until)
+        } else {
+            self.run_on::<false>(hardware, worker, now, turn, until)
         }
     }
 

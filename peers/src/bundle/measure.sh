@@ -10,12 +10,16 @@ export BEFIT_CALIBRATION="$work/host.machine"
 began=$(date +%s)
 threads=$(nproc)
 
+# within SECONDS: so many, or what is left of ten minutes.
+within() {
+    left=$((began + 590 - $(date +%s)))
+    if [ "$left" -lt "$1" ]; then echo "$left"; else echo "$1"; fi
+}
+
 # part NAME SECONDS COMMAND...: runs it for so long, and keeps its JSON, or null.
 part() {
-    name=$1 limit=$2
+    name=$1 limit=$(within "$2")
     shift 2
-    left=$((began + 590 - $(date +%s)))
-    [ "$left" -lt "$limit" ] && limit=$left
     if [ "$limit" -lt 1 ] || ! timeout "$limit" "$@" >"$work/$name.json"; then
         echo "measure.sh: $name failed, or there was no time left: $*" >&2
         echo null >"$work/$name.json"
@@ -24,10 +28,8 @@ part() {
 
 # verified SECONDS ARGUMENTS...: befit verify for so long; what it has done by then counts.
 verified() {
-    limit=$1
+    limit=$(within "$1")
     shift
-    left=$((began + 590 - $(date +%s)))
-    [ "$left" -lt "$limit" ] && limit=$left
     [ "$limit" -lt 1 ] || BEFIT_CACHE="$work/cache" timeout --signal INT --kill-after 15 "$limit" \
         ./befit verify "$@" --repeats 3 --seeds 1 --no-suspect --format json \
         --output "$work/verified.json" || echo "measure.sh: befit verify did not end" >&2

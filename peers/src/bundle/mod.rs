@@ -13,6 +13,8 @@ use std::{
 
 use crate::Error;
 
+/// The checkout that this program was built from.
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// What programs are linked for: the GNU C library, whose memory is as fast as in other builds.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Links it in.
@@ -79,9 +81,9 @@ pub(crate) fn write(folder: &Path) -> Result<String, Error> {
     ))
 }
 
-/// The folder for builds of the checkout that this program was built from.
+/// The folder for builds of [`CHECKOUT`].
 fn target() -> Result<PathBuf, Error> {
-    let checkout = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let checkout = Path::new(CHECKOUT);
     if !checkout.join("Cargo.toml").is_file() {
         let gone = checkout.display();
         return Err(Error::Failed(format!(
@@ -97,7 +99,7 @@ fn target() -> Result<PathBuf, Error> {
 fn build(target: &Path) -> Result<PathBuf, Error> {
     let target = target.join("bundle");
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).env("RUSTFLAGS", STATIC);
+    cargo.current_dir(CHECKOUT).env("RUSTFLAGS", STATIC);
     cargo.args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(&target);
     for (package, ..) in PROGRAMS {
         cargo.args(["--package", package]);

@@ -19,7 +19,7 @@ pub(crate) use self::{
     frame::{ForkList, Frame, PendingFork},
     inlined_region::InlinedRegions,
     steal_request::{
-        Reachable, StealRequests, is_inlined, stack_pointer, steal_requests_of_this_thread,
+        Opened, Reachable, StealRequests, is_inlined, stack_pointer, steal_requests_of_this_thread,
     },
 };
 use super::{

@@ -68,9 +68,13 @@ impl StealRequests {
 
     /// Anyone: requests a fork.
     pub(crate) fn request(&self) {
-        self.requested.store(true, Relaxed);
+        self.raise(&self.requested);
+    }
+
+    fn raise(&self, flag: &AtomicBool) {
+        flag.store(true, Relaxed);
         fence(SeqCst);
-        self.inline_limit.store(INLINE_NOTHING, Relaxed);
+        self.raise_inline_limit();
     }
 
     /// Anyone: if a fork is requested, makes that urgent; returns whether the owner has kept one.
@@ -78,9 +82,7 @@ impl StealRequests {
         if !self.is_requested() {
             return false;
         }
-        self.urgent.store(true, Relaxed);
-        fence(SeqCst);
-        self.inline_limit.store(INLINE_NOTHING, Relaxed);
+        self.raise(&self.urgent);
         self.pauses()
     }
 
@@ -137,7 +139,7 @@ impl StealRequests {
         self.inline_limit.store(inline_limit, Relaxed);
     }
 
-    /// The owner: from now on forks are forks.
+    /// The owner, or who has set a flag: from now on forks are forks.
     pub(crate) fn raise_inline_limit(&self) {
         self.inline_limit.store(INLINE_NOTHING, Relaxed);
     }
@@ -163,12 +165,11 @@ impl Reachable {
         Opened(self)
     }
 
-    /// Anyone: [urges](StealRequests::urge) the worker, if it runs; returns whether it has kept a
-    /// fork.
-    pub(crate) fn urge(&self) -> bool {
+    /// Anyone: calls `f` with the requests, if they can be found.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&StealRequests) -> R) -> Option<R> {
         let requests = lock(&self.0);
         // SAFETY: the worker takes them away before they go, and cannot while we hold the lock.
-        requests.is_some_and(|requests| unsafe { requests.as_ref() }.urge())
+        requests.map(|requests| f(unsafe { requests.as_ref() }))
     }
 }
 

@@ -36,9 +36,31 @@ pub(crate) struct Sleep {
     sleepers: CachePadded<AtomicUsize>,
     /// The number of idle workers that may take only some jobs.
     held: AtomicUsize,
-    /// The processor on which the worker that became idle last did so; one that there is not if
-    /// that is unknown.
-    idle_on: AtomicUsize,
+    /// Where the worker that became idle last did so.
+    idle_on: SeenOn,
+}
+
+/// The processor that a thread was on at some moment; one that there is not if that is unknown.
+#[derive(Debug)]
+struct SeenOn(AtomicUsize);
+
+impl SeenOn {
+    fn nowhere() -> Self {
+        Self(AtomicUsize::new(usize::MAX))
+    }
+
+    /// The calling thread is seen.
+    fn note(&self) {
+        let cpu = current_cpu().unwrap_or(usize::MAX);
+        // The load avoids a write to a line that others read.
+        if self.0.load(Relaxed) != cpu {
+            self.0.store(cpu, Relaxed);
+        }
+    }
+
+    fn is(&self, cpu: Option<usize>) -> bool {
+        cpu.is_some_and(|cpu| cpu == self.0.load(Relaxed))
+    }
 }
 
 /// A value of the event counter.
@@ -76,7 +98,7 @@ impl Sleep {
             events: CachePadded::new(AtomicUsize::new(0)),
             sleepers: CachePadded::new(AtomicUsize::new(0)),
             held: AtomicUsize::new(0),
-            idle_on: AtomicUsize::new(usize::MAX),
+            idle_on: SeenOn::nowhere(),
         }
     }
 
@@ -103,7 +125,7 @@ impl Sleep {
 
     /// Whether the worker that became idle last did so on processor `cpu`.
     pub(crate) fn is_idle_on(&self, cpu: Option<usize>) -> bool {
-        cpu.is_some_and(|cpu| cpu == self.idle_on.load(Relaxed))
+        self.idle_on.is(cpu)
     }
 
     /// Whether a worker is idle that may take only some jobs.

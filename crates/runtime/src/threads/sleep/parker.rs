@@ -7,8 +7,8 @@ use std::{
 
 use befit_machine::ClusterId;
 
-use super::EventCount;
-use crate::threads::primitive::{AtomicU64, AtomicUsize, Condvar, Mutex, current_cpu, fence, lock};
+use super::{EventCount, SeenOn};
+use crate::threads::primitive::{AtomicU64, AtomicUsize, Condvar, Mutex, fence, lock};
 
 /// The thread runs, or looks for work.
 const AWAKE: u64 = 0;
@@ -88,9 +88,8 @@ pub(crate) struct Parker {
     state: AtomicU64,
     /// The event counter that the owner had read when it last became sleepy.
     seen: AtomicUsize,
-    /// The processor on which the owner last became sleepy; one that there is not if that is
-    /// unknown.
-    cpu: AtomicUsize,
+    /// Where the owner last became sleepy.
+    slept_on: SeenOn,
     lock: Mutex<()>,
     changed: Condvar,
 }
@@ -100,7 +99,7 @@ impl Parker {
         Self {
             state: AtomicU64::new(AWAKE),
             seen: AtomicUsize::new(0),
-            cpu: AtomicUsize::new(usize::MAX),
+            slept_on: SeenOn::nowhere(),
             lock: Mutex::new(()),
             changed: Condvar::new(),
         }
@@ -108,14 +107,14 @@ impl Parker {
 
     /// Whether the owner last became sleepy on processor `cpu`.
     pub(super) fn is_on(&self, cpu: Option<usize>) -> bool {
-        cpu.is_some_and(|cpu| cpu == self.cpu.load(Relaxed))
+        self.slept_on.is(cpu)
     }
 
     /// The owner: becomes sleepy, so that others wake it. A sequentially consistent fence must
     /// follow.
     pub(super) fn prepare_to_park(&self, how: Sleepy, seen: EventCount) {
         self.seen.store(seen.0, Relaxed);
-        self.cpu.store(current_cpu().unwrap_or(usize::MAX), Relaxed);
+        self.slept_on.note();
         let state = if how == Sleepy::Held { HELD } else { SLEEPY };
         self.state.store(state, Release);
     }

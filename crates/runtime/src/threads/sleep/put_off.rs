@@ -7,7 +7,7 @@ use befit_sched::TaskInfo;
 
 use crate::threads::{
     engine::JobRef,
-    fork::{PendingFork, StealRequests},
+    fork::{Opened, PendingFork, Reachable, StealRequests},
     primitive::{Mutex, current_cpu, lock},
 };
 
@@ -20,6 +20,8 @@ pub(crate) type HeldFork = (WorkerId, JobRef, TaskInfo);
 #[derive(Debug)]
 pub(crate) struct PutOff {
     state: Mutex<State>,
+    /// Of the worker that runs the call, while it does.
+    requests: Reachable,
     /// The processor that the call came from, if known.
     caller: Option<usize>,
 }
@@ -31,22 +33,14 @@ struct State {
     /// A fork was held back, or would have been.
     wanted: bool,
     fork: Option<HeldFork>,
-    /// Of the worker that runs the call, while it does.
-    requests: Option<NonNull<StealRequests>>,
 }
 
-// SAFETY: all else is `Send`; the requests, which are `Sync`, are used under the lock only, and are
-// gone from there before their thread ends (promised to `begin`).
-unsafe impl Send for PutOff {}
-// SAFETY: as above.
-unsafe impl Sync for PutOff {}
-
 impl PutOff {
-    /// `may`: a fork may be held back. Else it is only found out whether one would be. `caller`: the
-    /// processor that the call comes from.
+    /// `may`: a fork may be held back. Else it is only found out whether one would be. `caller`:
+    /// the processor that the call comes from.
     pub(crate) fn new(may: bool, caller: Option<usize>) -> Self {
-        let state = State { over: !may, wanted: false, fork: None, requests: None };
-        Self { state: Mutex::new(state), caller }
+        let state = Mutex::new(State { over: !may, wanted: false, fork: None });
+        Self { state, requests: Reachable::default(), caller }
     }
 
     /// Whether the calling thread runs where the call came from.
@@ -58,9 +52,9 @@ impl PutOff {
     ///
     /// # Safety
     /// The result is dropped before the worker's thread ends.
-    pub(crate) unsafe fn begin(&self, requests: &StealRequests) -> Begun<'_> {
-        lock(&self.state).requests = Some(NonNull::from(requests));
-        Begun(self)
+    pub(crate) unsafe fn begin(&self, requests: &StealRequests) -> Opened<'_> {
+        // SAFETY: promised.
+        unsafe { self.requests.open(requests) }
     }
 
     /// The worker, which would hold a fork back: whether the call is young.
@@ -99,25 +93,12 @@ impl PutOff {
     pub(crate) fn end(&self) -> Option<HeldFork> {
         let mut state = lock(&self.state);
         state.over = true;
-        if let Some(requests) = state.requests {
-            // SAFETY: the worker takes them away before they go, and cannot while we hold the lock.
-            unsafe { requests.as_ref() }.request();
-        }
+        self.requests.with(StealRequests::request);
         state.fork.take()
     }
 
     /// Whether a fork was held back, or would have been.
     pub(crate) fn is_wanted(&self) -> bool {
         lock(&self.state).wanted
-    }
-}
-
-/// A worker runs the call.
-#[must_use = "the call ends when it is dropped"]
-pub(crate) struct Begun<'a>(&'a PutOff);
-
-impl Drop for Begun<'_> {
-    fn drop(&mut self) {
-        lock(&self.0.state).requests = None;
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::threads::{
     latch::Latch,
-    primitive::{current_cpu, fence, spin_loop, yield_now},
+    primitive::{fence, spin_loop, yield_now},
 };
 
 /// What an idle worker looks for, and where.
@@ -95,10 +95,7 @@ impl<'a> Idle<'a> {
         // As of a sleeper, nobody relies on a held worker.
         sleep.sleepers.fetch_add(usize::from(held), Relaxed);
         sleep.held.fetch_add(usize::from(held), SeqCst);
-        let cpu = current_cpu().unwrap_or(usize::MAX);
-        if sleep.idle_on.load(Relaxed) != cpu {
-            sleep.idle_on.store(cpu, Relaxed);
-        }
+        sleep.idle_on.note();
         sleep.idle.fetch_add(1, Relaxed);
         fence(SeqCst);
         Self { sleep, held }

@@ -12,7 +12,7 @@ use crate::{
     stats::Phase,
     threads::{
         engine::{JobRef, NoUnwind, SpawnedRef},
-        fork::{PendingFork, StealRequests},
+        fork::{PendingFork, Reachable, StealRequests},
         latch::Latch,
     },
 };
@@ -102,7 +102,8 @@ impl Worker {
             return false;
         }
         // All, not only the first.
-        self.registry.reachable.iter().filter(|other| other.urge()).count() > 0
+        let urge = |other: &Reachable| other.with(StealRequests::urge) == Some(true);
+        self.registry.reachable.iter().filter(|other| urge(other)).count() > 0
     }
 
     /// Holds back the fork that `site` has just made, if that may be short in a call that is young
