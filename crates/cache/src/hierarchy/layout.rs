@@ -16,8 +16,12 @@ pub(super) const MAX_DEPTH: usize = 8;
 /// Words of the directory that name chains: 64 chains each, less one bit for [`Layout::modified`].
 /// Where these are too few, the directory lists chains instead.
 pub(super) const MAX_WORDS: usize = 8;
-/// Caches with no more entries than this (4 KiB of the host's memory) are not prefetched.
+/// Caches are not prefetched with no more entries than this (4 KiB of the host's memory) on
+/// machines of no more workers than that.
 const NEAR: u32 = 1024;
+const FEW: usize = 128;
+/// Caches that a line's lists can name.
+const MOST_CACHES: usize = 1 << 16;
 pub(super) const NONE: u32 = u32::MAX;
 
 /// One cache; its place in [`Layout::caches`] is its cluster's number less one (the root has no
@@ -48,8 +52,6 @@ pub(super) struct CacheInfo {
 pub(super) struct Chain {
     /// Its caches, the innermost first.
     pub(super) caches: Vec<u32>,
-    /// The workers under it.
-    pub(super) workers: (u32, u32),
     /// It has chains below.
     pub(super) shared: bool,
     /// It is a single tracked cache with chains below: whether a line is dirty is in the directory
@@ -128,6 +130,8 @@ pub(super) struct Layout {
     /// Per step, `words` words: the chains that have the line once an access filled the path up to
     /// here.
     pub(super) filled: Vec<u64>,
+    /// Per chain, the workers under it.
+    pub(super) under: Vec<(u32, u32)>,
     /// Per chain, which child of the root it is under.
     pub(super) roots: Vec<u32>,
     /// Per cache, those directly below.
@@ -196,7 +200,7 @@ impl Steps<'_> {
     /// path, below it.
     #[inline(always)]
     pub(super) fn common(&self, layout: &Layout, others: &[u32]) -> Option<u32> {
-        let first = |chain: &u32| layout.chains[*chain as usize].workers.0;
+        let first = |chain: &u32| layout.under[*chain as usize].0;
         let meets = |step: &&PathStep| others.iter().any(|chain| has(step.workers, first(chain)));
         self.steps.iter().find(meets).map(|step| step.cache)
     }
@@ -237,6 +241,12 @@ impl Layout {
             _ => 0,
         };
         let words = if words > most_words { 0 } else { words };
+        if words == 0 && caches.len() > MOST_CACHES {
+            let count = caches.len();
+            return Err(CacheError(format!(
+                "{count} caches are more than the {MOST_CACHES} that can be modelled"
+            )));
+        }
         for (i, info) in caches.iter_mut().enumerate() {
             info.lost = if words == 0 { i } else { bits + i } as u32;
         }
@@ -244,6 +254,7 @@ impl Layout {
             row: if words == 0 { 0 } else { (bits + caches.len()).div_ceil(64).max(words) },
             modified: chains.len() as u32,
             below: vec![0; chains.len() * words],
+            under: chains.iter().map(|c| caches[c.caches[0] as usize].workers).collect(),
             caches,
             chains,
             paths: Vec::new(),
@@ -265,7 +276,7 @@ impl Layout {
         layout.find_shared();
         layout.mark_below();
         for (i, worker) in workers.iter().enumerate() {
-            layout.add_path(i, worker)?;
+            layout.add_path(i, worker, workers.len() <= FEW)?;
         }
         Ok(layout)
     }
@@ -341,7 +352,8 @@ impl Layout {
         }
     }
 
-    fn add_path(&mut self, number: usize, worker: &Worker) -> Result<(), CacheError> {
+    /// The path of `worker`; `few`: all workers' innermost caches together stay near.
+    fn add_path(&mut self, number: usize, worker: &Worker, few: bool) -> Result<(), CacheError> {
         let start = self.steps.len();
         let mut others = vec![0; self.words];
         let named = if self.words == 0 { 0 } else { self.chains.len() };
@@ -393,7 +405,8 @@ impl Layout {
             }
             _ => 0,
         };
-        let near = steps.iter().take_while(|s| s.geometry.sets * s.geometry.stride <= NEAR).count();
+        let is_near = |s: &&PathStep| few && s.geometry.sets * s.geometry.stride <= NEAR;
+        let near = steps.iter().take_while(is_near).count();
         let end = self.steps.len() as u32;
         self.paths.push(Path {
             start: start as u32,
@@ -479,7 +492,6 @@ fn chains(
         } else {
             chains.push(Chain {
                 caches: vec![this],
-                workers: under,
                 shared: false,
                 tracked: false,
                 outermost: geometries[this as usize],

@@ -91,13 +91,14 @@ impl Hierarchy {
     ///
     /// Takes about 4 bytes per cache line of the machine, and per line of memory one bit per cache
     /// and one per chain of private caches (16 bytes on `xeon-7560`); on machines of more than 511
-    /// chains 64 bytes, and 4 per chain beyond six that has the line and per cache beyond four that
-    /// lost it. O(that) in time.
+    /// chains 128 bytes, and 2 per chain that has the line and per cache that lost it beyond 56 of
+    /// both. O(that) in time.
     ///
     /// # Errors
     /// [`CacheError`] where the machine cannot be modelled: caches with different line lengths, a
     /// size that line or ways do not divide, tree-PLRU with ways that are no power of two or above
-    /// 64, more than eight caches between a worker and memory; or where `lines` is above 2³⁰ − 1.
+    /// 64, more than eight caches between a worker and memory, more than 65,536 caches; or where
+    /// `lines` is above 2³⁰ − 1.
     pub fn new(machine: &Machine, lines: u32, seed: u64) -> Result<Self, CacheError> {
         Self::with_words(machine, lines, seed, MAX_WORDS)
     }

@@ -11,7 +11,7 @@ use crate::{
     Access, Found,
     hierarchy::{
         LineAccess, cluster_of,
-        layout::{Layout, MAX_DEPTH, Steps, has},
+        layout::{Layout, MAX_DEPTH, NONE, Steps, has},
     },
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
@@ -220,20 +220,31 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         self,
         model: &mut General,
         steps: Steps,
-        LineAccess { worker, line, write }: LineAccess,
+        LineAccess { line, write, .. }: LineAccess,
         way: &Way,
         others: &mut Vec<u32>,
     ) -> bool {
         let depth = steps.steps.len();
         let lists = model.directory.lists_mut(line);
-        let beside = |chain: &&u32| !has(self.layout.chains[**chain as usize].workers, worker.0);
-        others.extend(lists.held.iter().filter(beside));
+        // A chain with the worker under it is on its path.
+        let mut on_path = 0_u32;
+        for chain in lists.held() {
+            let here = (0..).zip(steps.steps).filter(|(_, step)| step.chain == chain);
+            match here.fold(0, |here, (i, _)| here | 1 << i) {
+                0 => others.push(chain),
+                here => on_path |= here,
+            }
+        }
         for step in steps.steps.iter().take(way.found) {
             let lost = lists.take_lost(step.lost);
             model.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
         }
-        for step in steps.steps.iter().take(way.found + 1).filter(|step| !step.victims_only) {
-            lists.hold(step.chain);
+        let mut last = NONE;
+        for (i, step) in (0..).zip(steps.steps).take(way.found + 1) {
+            if !step.victims_only && on_path >> i & 1 == 0 && step.chain != last {
+                lists.hold_new(step.chain);
+                last = step.chain;
+            }
         }
         let known = way.found < depth || !others.is_empty();
         let modified = lists.modified;
@@ -306,10 +317,9 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
     ) -> bool {
         if H == 0 {
             let above = steps.steps[found].workers;
-            let mut held = model.directory.lists(line).held.iter();
-            return held.any(|chain| {
-                let under = self.layout.chains[*chain as usize].workers;
-                self.is_below(*chain, above) && !has(under, worker.0)
+            return model.directory.lists(line).held().any(|chain| {
+                let under = self.layout.under[chain as usize];
+                self.is_below(chain, above) && !has(under, worker.0)
             });
         }
         let row = model.directory.row(line);

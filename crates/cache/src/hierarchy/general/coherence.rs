@@ -114,12 +114,12 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             }
         };
         if H == 0 {
-            model.directory.lists_mut(line).held.retain(|chain| {
-                let is_below = self.is_below(*chain, info.workers);
+            model.directory.lists_mut(line).release_if(|chain| {
+                let is_below = self.is_below(chain, info.workers);
                 if is_below {
-                    remove(*chain);
+                    remove(chain);
                 }
-                !is_below
+                is_below
             });
         } else {
             let below = &self.layout.below[info.chain as usize * H..][..H];
@@ -136,7 +136,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
 
     /// Whether `chain` is below a cache with these workers.
     pub(super) fn is_below(self, chain: u32, workers: (u32, u32)) -> bool {
-        let under = self.layout.chains[chain as usize].workers;
+        let under = self.layout.under[chain as usize];
         under != workers && has(workers, under.0) && under.1 <= workers.1
     }
 }

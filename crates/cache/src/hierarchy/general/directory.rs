@@ -12,11 +12,10 @@
 //! cache's own dirty flag (the cache is `tracked`): a line that is modified below such a cache is
 //! always also in it, so a write-back into it need not search it.
 
-use smallvec::{Array, SmallVec};
-
+use super::lists::Lists;
 use crate::{
     hierarchy::layout::Layout,
-    hint::{on_huge_pages, prefetch},
+    hint::{on_huge_pages, prefetch, prefetch_two},
 };
 
 #[derive(Clone, Debug)]
@@ -26,48 +25,6 @@ pub(in crate::hierarchy) struct Directory {
     modified: u32,
     /// By line, in place of rows.
     lists: Vec<Lists>,
-}
-
-/// A line's row as lists. Short ones lie in it, so that the whole of it is one line of the host's
-/// caches: it is prefetched as a row is.
-#[derive(Clone, Debug, Default)]
-#[repr(align(64))]
-pub(super) struct Lists {
-    /// Chains, in no order.
-    pub(super) held: SmallVec<[u32; 6]>,
-    /// Caches, in no order.
-    lost: SmallVec<[u32; 4]>,
-    pub(super) modified: bool,
-}
-
-const _: () = assert!(size_of::<Lists>() == 64);
-
-impl Lists {
-    /// Enters a chain, if it is not there.
-    #[inline]
-    pub(super) fn hold(&mut self, chain: u32) {
-        if !self.held.contains(&chain) {
-            self.held.push(chain);
-        }
-    }
-
-    #[inline]
-    pub(super) fn release(&mut self, chain: u32) {
-        remove(&mut self.held, chain);
-    }
-
-    /// The cache has the line again; returns whether it had lost it.
-    #[inline]
-    pub(super) fn take_lost(&mut self, cache: u32) -> bool {
-        remove(&mut self.lost, cache)
-    }
-}
-
-/// Takes `value` out; returns whether it was there.
-#[inline]
-fn remove(list: &mut SmallVec<impl Array<Item = u32>>, value: u32) -> bool {
-    let place = list.iter().position(|known| *known == value);
-    place.is_some_and(|place| list.swap_remove(place) == value)
 }
 
 impl Directory {
@@ -127,7 +84,7 @@ impl Directory {
     #[inline(always)]
     pub(in crate::hierarchy) fn held(&self, line: u32, chain: u32) -> bool {
         if self.has_lists() {
-            return self.lists(line).held.contains(&chain);
+            return self.lists(line).holds(chain);
         }
         self.words[self.start(line) + (chain / 64) as usize] >> (chain % 64) & 1 != 0
     }
@@ -152,10 +109,7 @@ impl Directory {
     #[inline(always)]
     pub(super) fn lose(&mut self, line: u32, lost: u32) {
         if self.has_lists() {
-            let lists = self.lists_mut(line);
-            return if !lists.lost.contains(&lost) {
-                lists.lost.push(lost);
-            };
+            return self.lists_mut(line).lose(lost);
         }
         *self.word_mut(line, lost) |= 1 << (lost % 64);
     }
@@ -190,7 +144,7 @@ impl Directory {
     #[inline(always)]
     pub(super) fn glance(&self, line: u32, chain: u32) -> bool {
         if self.has_lists() {
-            return self.lists.get(line as usize).is_some_and(|lists| lists.held.contains(&chain));
+            return self.lists.get(line as usize).is_some_and(|lists| lists.holds(chain));
         }
         let word = self.words.get(self.start(line) + (chain / 64) as usize);
         word.is_some_and(|w| w >> (chain % 64) & 1 != 0)
@@ -200,7 +154,7 @@ impl Directory {
     #[inline(always)]
     pub(super) fn prefetch(&self, line: u32) {
         if self.has_lists() {
-            return prefetch(&self.lists, line as usize);
+            return prefetch_two(&self.lists, line as usize);
         }
         prefetch(&self.words, self.start(line));
     }

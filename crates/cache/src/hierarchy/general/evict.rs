@@ -36,8 +36,8 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             }
             Role::Tracked => {
                 let any_below = if H == 0 {
-                    let held = &model.directory.lists(line).held;
-                    held.iter().any(|chain| self.is_below(*chain, step.workers))
+                    let mut held = model.directory.lists(line).held();
+                    held.any(|chain| self.is_below(chain, step.workers))
                 } else {
                     let row = model.directory.row(line).iter();
                     row.zip(&steps.below[i * H..][..H]).any(|(word, below)| word & below != 0)

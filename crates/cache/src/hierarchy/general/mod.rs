@@ -3,12 +3,13 @@
 //! - [`access`] takes one access through the caches.
 //! - [`coherence`] invalidates or cleans other workers' copies.
 //! - [`evict`] hands on the lines that make room.
-//! - [`directory`] knows which chains of caches have a line.
+//! - [`directory`] knows which chains of caches have a line, by [`lists`] where they are many.
 
 mod access;
 mod coherence;
 mod directory;
 mod evict;
+mod lists;
 
 use befit_machine::WorkerId;
 
@@ -106,9 +107,8 @@ impl General {
             self.store.prefetch(&layout.chains[chain as usize].outermost, line);
         };
         if layout.words == 0 {
-            let held = &self.directory.lists(line).held;
-            let beside = |chain: &&u32| !has(layout.chains[**chain as usize].workers, worker.0);
-            return held.iter().filter(beside).for_each(|chain| prefetch(*chain));
+            let beside = |chain: &u32| !has(layout.under[*chain as usize], worker.0);
+            return self.directory.lists(line).held().filter(beside).for_each(prefetch);
         }
         let row = self.directory.row(line);
         let others = &layout.others[worker.index() * layout.words..][..layout.words];
