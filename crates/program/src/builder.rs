@@ -419,8 +419,8 @@ fn dense_blocks(mut blocks: Vec<(u64, u64, SpotId)>, spans: &Spans) -> Vec<Block
         if let Some(last) = dense.last_mut() {
             last.lines = last.lines.min(begin - last.first);
         }
+        dense.pop_if(|last| last.lines == 0);
         if end > begin {
-            dense.pop_if(|last| last.lines == 0);
             dense.push(Block { first: begin, lines: end - begin, spot });
         }
     }

@@ -351,6 +351,21 @@ fn spots_and_blocks_are_read_back() {
     }
 }
 
+#[test]
+fn a_block_whose_rest_holds_no_touched_line_is_left_out() {
+    let mut builder = ProgramBuilder::new(meta());
+    let source = Source { file: "src/a.rs".into(), line: 7, function: "f".into() };
+    let spot = builder.spot(source).unwrap();
+    builder.touch_at(64, true, false, spot);
+    // The second begins before the first line that is touched, and has none of its own.
+    builder.block(50, 20, spot);
+    builder.block(60, 2, spot);
+    let program = builder.finish().unwrap();
+    assert_eq!(program.blocks().len(), 0);
+    let read = Program::read(&file(&program)[..]).unwrap();
+    assert_eq!(file(&read), file(&program));
+}
+
 /// The sections of spots stay what FORMAT.md says. A change here is a new version.
 #[test]
 fn the_sections_of_spots_stay_as_they_are() {

@@ -18,6 +18,16 @@ pub(super) enum Kind {
     Worker,
 }
 
+impl Kind {
+    /// Whether it is a package or lies in one, so that no package can lie in it.
+    fn is_inside_a_package(self) -> bool {
+        matches!(
+            self,
+            Self::Package | Self::Cache(_) | Self::InstructionCache | Self::Core(_) | Self::Worker
+        )
+    }
+}
+
 /// One `type:count`.
 pub(super) struct Layer {
     kind: Kind,
@@ -47,6 +57,9 @@ pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
         let (mut kind, count) = type_and_count(&word)?;
         if layers.last().is_some_and(|l| l.kind == Kind::Worker) {
             return Err(word.error("nothing can stand under a pu"));
+        }
+        if kind == Kind::Package && layers.iter().any(|l| l.kind.is_inside_a_package()) {
+            return Err(word.error("a package can stand under no cache, core or package"));
         }
         for a in scan.attributes()? {
             match &mut kind {

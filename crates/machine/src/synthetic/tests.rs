@@ -80,6 +80,8 @@ fn mistakes_are_named_with_their_place() {
         ("pack:2 pu:x", "7 (`pu:x`): the count is no number", ""),
         ("pu:0", "", "the count must be above 0"),
         ("pu:1 core:1", "", "nothing can stand under a pu"),
+        ("l3:2 16 pack:1 pu:1", "8 (`pack:1`): a package can stand under no cache", ""),
+        ("pack:2 pack:1 pu:1", "7 (`pack:1`): a package can stand under no cache", ""),
         ("pack:2 core:2", "", "the last level must be pu"),
         ("l1:1(size=9 pu:1", "", "no `)` closes this"),
         ("l1:1(size=big) pu:1", "", "`size` needs a size such as"),
