@@ -92,7 +92,8 @@ impl Engine<'_> {
             entry.push(parent, second, false);
             let early = forks::is_early(entry.depth, self.workers.len());
             let site = self.may_be_inlined(w, [first, second]).then(|| self.site(second));
-            self.serve(w, &mut entry, usize::from(early), site);
+            // As on threads: the early ones are never kept.
+            self.serve(w, &mut entry, usize::from(early), site.filter(|_| !early));
             let worker = &mut self.workers[w.index()];
             entry.begin(site, &mut worker.habits, worker.clock, self.stopwatch);
         }

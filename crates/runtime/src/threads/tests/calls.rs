@@ -39,6 +39,24 @@ fn halves_that_wait_for_one_another_meet_although_all_before_were_short() {
 }
 
 #[test]
+fn halves_that_wait_for_one_another_meet_in_a_call_of_short_ones() {
+    let _watchdog = watchdog(MINUTE);
+    on_each_scheduler("pu:2", 2, |pool| {
+        pool.install(|| {
+            for _ in 0..or_under_miri(20, 2) {
+                for _ in 0..or_under_miri(500, 5) {
+                    halves(&|| {});
+                }
+                let barrier = Barrier::new(2);
+                halves(&|| {
+                    barrier.wait();
+                });
+            }
+        });
+    });
+}
+
+#[test]
 fn two_long_calls_after_short_ones_run_at_the_same_time() {
     let _watchdog = watchdog(MINUTE);
     on_each_scheduler("pu:2", 2, |pool| {

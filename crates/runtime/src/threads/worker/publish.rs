@@ -35,7 +35,8 @@ impl Worker {
             return no_unwind.over();
         }
         let early = forks::is_early(self.inlined_regions.depth(), self.engine().threads);
-        self.serve(usize::from(early), site);
+        // The early ones are few, and their halves may wait for one another: they are never kept.
+        self.serve(usize::from(early), site.filter(|_| !early));
         no_unwind.over();
     }
 
