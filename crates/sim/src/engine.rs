@@ -21,6 +21,7 @@ use crate::{
     hardware::Hardware,
     herd::Herd,
     idle::{Idle, Runs},
+    jobs::Jobs,
     occupancy::Claims,
     sampled::scale,
     tasks::Tasks,
@@ -57,28 +58,6 @@ pub(crate) struct Worker<'a> {
     /// Of it: locks that another worker held, and what forks cost.
     pub(crate) locks: Ticks,
     pub(crate) forking: Ticks,
-}
-
-/// Spawned tasks that wait. On threads each is on the heap until it is started.
-#[derive(Debug, Default)]
-pub(crate) struct Jobs {
-    waiting: usize,
-    most: usize,
-}
-
-impl Jobs {
-    /// One more. Returns whether so many have never waited before.
-    pub(crate) fn spawned(&mut self) -> bool {
-        self.waiting += 1;
-        let is_first = self.waiting > self.most;
-        self.most = self.most.max(self.waiting);
-        is_first
-    }
-
-    /// One is started.
-    fn taken(&mut self) {
-        self.waiting -= 1;
-    }
 }
 
 /// A simulation under way.
@@ -171,7 +150,7 @@ impl<'a> Engine<'a> {
             tasks: Tasks::new(program),
             waiting: HashMap::new(),
             stopwatch: Stopwatch::new(machine.mhz, settings.costs.scale),
-            jobs: Jobs::default(),
+            jobs: Jobs::new(machine.workers().len()),
             idle: machine.workers().len(),
             workers,
             hardware,
@@ -370,9 +349,7 @@ impl<'a> Engine<'a> {
                 self.anchors[notes.anchor.index()] += u64::from(notes.maximal);
                 self.tasks.progress_mut(job).started_on = w;
                 let depth = self.is_taken(w, job);
-                if self.tasks.progress_mut(job).spawned {
-                    self.jobs.taken();
-                }
+                self.starts_spawned(w, job);
                 Box::new(Entry::new(job, self.is_shared(notes.anchor), depth))
             }
             Stage::Continuation => self.go_on(w, job),

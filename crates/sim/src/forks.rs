@@ -12,8 +12,8 @@ use befit_sched::{
 };
 
 use crate::{
-    clock::Ticks, engine::Engine, entry::Entry, execution::Execution, idle::Runs, ledger::Codes,
-    tasks::Step,
+    clock::Ticks, engine::Engine, entry::Entry, execution::Execution, idle::Runs, jobs::Block,
+    ledger::Codes, tasks::Step,
 };
 
 /// Operations of a task that tell whether it forks.
@@ -62,9 +62,11 @@ impl Engine<'_> {
         let spawned = std::mem::take(&mut self.tasks.forks);
         for task in &spawned {
             self.pay(w, self.prices.costs.spawn);
-            self.tasks.progress_mut(*task).spawned = true;
-            if self.jobs.spawned() {
-                self.pay(w, self.prices.costs.job);
+            self.tasks.progress_mut(*task).spawned = Some(w);
+            match self.jobs.spawned(w) {
+                Block::Own => {}
+                Block::From(other) => self.pay_handover(w, other),
+                Block::New => self.pay(w, self.prices.costs.job),
             }
             self.suspend(w, entry);
             self.add(w, *task);
@@ -241,11 +243,31 @@ impl Engine<'_> {
 
     /// What a fork costs that the policy does not see. As on threads, it is part of the work.
     fn pay(&mut self, w: WorkerId, price: f64) {
-        let price = Ticks::fractional(price);
+        self.pay_time(w, Ticks::fractional(price));
+    }
+
+    fn pay_time(&mut self, w: WorkerId, price: Ticks) {
         let worker = &mut self.workers[w.index()];
         worker.clock += price;
         worker.spent.active += price;
         worker.forking += price;
+    }
+
+    /// Worker `w` starts `task`. Where another one spawned it, its lines come from there.
+    pub(crate) fn starts_spawned(&mut self, w: WorkerId, task: TaskId) {
+        let Some(spawner) = self.tasks.progress_mut(task).spawned else { return };
+        self.jobs.started(w);
+        if spawner != w {
+            self.pay_handover(w, spawner);
+        }
+    }
+
+    /// Lines of a task that `other` wrote come to worker `w`: together, in the time of one.
+    fn pay_handover(&mut self, w: WorkerId, other: WorkerId) {
+        let mut above = self.machine.path(w);
+        let common = above.find(|cluster| self.machine.cluster(*cluster).has(other));
+        let way = self.hardware.handover(w, other, common.unwrap_or(ClusterId::ROOT));
+        self.pay_time(w, Ticks(way.0 / u64::from(self.prices.costs.scale)));
     }
 
     /// Whether the task forks. A task that does has a fork among its first operations: between two

@@ -380,10 +380,18 @@ impl Hardware {
             return latency;
         }
         match self.atomics.common(worker, line) {
-            Some((ClusterId::ROOT, other)) if self.memory.are_far(worker, other) => self.far,
-            Some((ClusterId::ROOT, _)) => self.remote,
-            Some((cluster, _)) => self.transfer[cluster.index()],
+            Some((cluster, other)) => self.handover(worker, other, cluster),
             None => latency,
+        }
+    }
+
+    /// How long a line is on its way to `worker` that `other` has written. `common` is the smallest
+    /// cluster of both.
+    pub(crate) fn handover(&self, worker: WorkerId, other: WorkerId, common: ClusterId) -> Ticks {
+        match common {
+            ClusterId::ROOT if self.memory.are_far(worker, other) => self.far,
+            ClusterId::ROOT => self.remote,
+            cluster => self.transfer[cluster.index()],
         }
     }
 

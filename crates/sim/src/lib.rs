@@ -26,6 +26,7 @@ mod hardware;
 mod herd;
 mod hot;
 mod idle;
+mod jobs;
 mod ledger;
 mod memory;
 mod occupancy;

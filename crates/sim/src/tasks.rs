@@ -51,8 +51,8 @@ pub(crate) struct Progress {
     live: u32,
     /// The policy was given it to start.
     pub(crate) given: bool,
-    /// It was spawned: it is no half of a fork.
-    pub(crate) spawned: bool,
+    /// Of a task that is no half of a fork: the worker that spawned it.
+    pub(crate) spawned: Option<WorkerId>,
     /// Of a half of a fork that was published: the worker that did, and how many pending forks
     /// enclose it.
     pub(crate) published: Option<(WorkerId, u32)>,
@@ -230,7 +230,7 @@ impl<'a> Tasks<'a> {
 
 impl Progress {
     const fn new(notes: TaskInfo, parent: Option<TaskId>, scope: ScopeId, next: OpPlace) -> Self {
-        let (given, spawned, published) = (false, false, None);
+        let (given, spawned, published) = (false, None, None);
         Self {
             notes,
             parent,

@@ -144,6 +144,18 @@ fn a_spawned_task_pays_for_memory_only_if_more_wait_than_ever_before() {
 }
 
 #[test]
+fn a_spawned_task_that_another_worker_starts_comes_from_the_one_that_spawned_it() {
+    let program = forks(200, |b| b.work(1000, 0, 0));
+    let machine =
+        machine("l3:1(size=1MiB latency=50 transfer=405) core:2 l1:1(size=32KiB latency=5) pu:1");
+    let settings = Settings { costs: FREE, ..Settings::new(SchedulerKind::Ws, 1) };
+    let outcome = run(&program, &machine, &settings, &|_| {}).unwrap();
+    // The thief keeps the blocks of all of them, so none comes back.
+    assert!(outcome.steals > 50, "{}", outcome.steals);
+    assert_eq!(outcome.account.get(Part::Forks).0, outcome.steals * 400);
+}
+
+#[test]
 fn a_contended_lock_is_waited_for() {
     let program = forks(2000, |b| b.work(10, 0, 0));
     let machine = machine("core:16 l1:1(size=32768) pu:1");
