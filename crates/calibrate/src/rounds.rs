@@ -120,7 +120,7 @@ impl Rounds {
         if let Some(cpu) = self.cpus.first().copied() {
             pool.install(|| pin(cpu));
         }
-        self.note("job", prices::job(&pool));
+        self.note("job", prices::job(&pool)?);
         self.used.push(pool);
         Ok(())
     }
