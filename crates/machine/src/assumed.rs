@@ -6,7 +6,8 @@
 //! give the figures in a synthetic string.
 
 use crate::{
-    Bytes, Cache, CleanSource, Cycles, Inclusion, Level, Memory, Placement, Prices, Replacement,
+    Bytes, Cache, CleanSource, Cycles, Inclusion, Level, Memory, Pages, Placement, Prices,
+    Replacement,
 };
 
 /// The line length of x86 and of most Arm cores.
@@ -52,8 +53,13 @@ pub fn memory() -> Memory {
         clean: CleanSource::default(),
         fabric: None,
         package_link: None,
+        pages: None,
     }
 }
+
+/// How pages are found where only a part of it is told: 1536 entries and two walks at once, as on
+/// Skylake-SP and Zen 2; 50 cycles a walk.
+pub(crate) const PAGES: Pages = Pages { tlb: 1536, walk: 50.0, walks: 2.0, tables: 1 };
 
 /// What scheduling costs where it was not measured: figures of befit's own threads on x86 servers
 /// of 2020 to 2024, rounded. A sleeping worker is awake 5 µs after the call that wakes it; a page

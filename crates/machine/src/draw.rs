@@ -86,6 +86,9 @@ impl Machine {
                 line.rest += &format!(", {name} of {width}");
             }
         }
+        if let Some(pages) = memory.pages {
+            line.rest += &format!(", TLBs of {} pages", pages.tlb);
+        }
         match memory.placement {
             Placement::Interleaved => {}
             Placement::FirstTouch => line.rest += ", first touch",

@@ -135,6 +135,23 @@ pub enum CleanSource {
     Cache,
 }
 
+/// How a core finds the page of an address: in its TLB, or by a walk through the page tables.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pages {
+    /// Pages of 4 KiB whose places one core's largest TLB holds.
+    pub tlb: u32,
+    /// Cycles of a walk, where all that it reads is in the core's nearest cache.
+    pub walk: f64,
+    /// Walks that a core makes at once.
+    pub walks: f64,
+    /// Lines of the lowest level of page tables that a walk reads: 1, and in a virtual machine 2,
+    /// the guest's and the host's. At most [`MOST_TABLES`].
+    pub tables: u32,
+}
+
+/// More lines than any walk reads of the lowest level of page tables.
+pub const MOST_TABLES: u32 = 8;
+
 /// Main memory, and the wires to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Memory {
@@ -166,6 +183,8 @@ pub struct Memory {
     pub fabric: Option<f64>,
     /// Bytes a cycle, in each direction, of each package's link to the others. `None` as above.
     pub package_link: Option<f64>,
+    /// How its pages are found. `None` where that takes no time, or is not known.
+    pub pages: Option<Pages>,
 }
 
 impl Memory {

@@ -165,7 +165,7 @@ impl Machine {
         self
     }
 
-    /// All caches `factor` times smaller, with as many ways, for a model of a large run: a program
+    /// All caches `factor` times smaller, with as many ways, and TLBs, for a model of a large run: a program
     /// whose data and cut-offs are as many times smaller misses in as many times fewer lines.
     /// Latencies and bandwidths stay.
     ///
@@ -181,6 +181,9 @@ impl Machine {
                 return Err(MachineError::object(self.name, format!("{cache} {what}")));
             }
             cache.size = Bytes(sets * set);
+        }
+        if let Some(pages) = &mut self.memory.pages {
+            pages.tlb = (pages.tlb / factor.max(1)).max(1);
         }
         if factor > 1 {
             self.name += &format!(", caches / {factor}");

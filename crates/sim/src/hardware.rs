@@ -17,12 +17,13 @@ use crate::{
     line_size,
     memory::{Memory, Passing},
     sampled::{self, scale},
+    tlb::Tlbs,
     waits::{InFlight, Reason, Waits},
     work,
 };
 
 /// Recorded lines of a page.
-const PAGE_LINES: u32 = 64;
+pub(crate) const PAGE_LINES: u32 = 64;
 
 /// What all strands run through: the caches, the memory, and what they cost.
 #[derive(Debug)]
@@ -51,6 +52,7 @@ pub(crate) struct Hardware {
     fault: Ticks,
     /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
     touched: Vec<u64>,
+    pub(crate) tlbs: Option<Tlbs>,
     pub(crate) atomics: Atomics,
     /// Which misses overlap.
     pub(crate) flight: InFlight,
@@ -92,6 +94,8 @@ pub(crate) struct Line {
     pub(crate) passed: Ticks,
     /// How long it takes from then on.
     pub(crate) latency: Ticks,
+    /// What finding its page takes before that.
+    pub(crate) walk: Ticks,
     /// How long after the line before it comes, as one of a stream.
     pub(crate) stream: Ticks,
     /// What the first touch of its page takes, during which the core does nothing else.
@@ -149,6 +153,7 @@ impl Hardware {
             u64::from(machine.memory.window) * each,
             machine.memory.parallelism,
             machine.memory.streams(),
+            machine.memory.pages.map_or(1.0, |pages| pages.walks),
             OPERATION,
             each,
         );
@@ -157,8 +162,10 @@ impl Hardware {
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
         let fault = Ticks::fractional(faults * machine.prices.fault);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
+        let tlbs = Tlbs::new(machine, core_count, lines, coarser, each);
+        let (tlbs, tables) = tlbs.map_or((None, 0), |(tlbs, tables)| (Some(tlbs), tables));
         Ok(Self {
-            caches: sampled::caches(sample, machine, lines, seed)?,
+            caches: sampled::caches(sample, machine, lines.saturating_add(tables), seed)?,
             hot: Hot::new(sample, machine, seed)?,
             memory: Memory::new(machine, line, lines, each)?,
             transfer: machine
@@ -187,6 +194,7 @@ impl Hardware {
             } else {
                 vec![0; (u64::from(shared_lines) * each) as usize / PAGE_LINES as usize / 64 + 1]
             },
+            tlbs,
             atomics: Atomics::new(program, machine, sample, coarser),
             flight,
             waits: vec![Default::default(); workers as usize],
@@ -225,6 +233,11 @@ impl Hardware {
         for line in 0..lines {
             let _ = self.caches.access(WorkerId(0), line, true);
         }
+    }
+
+    /// Whether hits in the cache of `cluster` cost nothing beside the operations.
+    pub(crate) fn is_nearest(&self, cluster: ClusterId) -> bool {
+        self.reach[cluster.index()] == Ticks::default()
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
@@ -303,7 +316,7 @@ impl Hardware {
                 if access.invalidated {
                     self.handovers.takes(worker, line, true);
                 }
-                if self.reach[cluster.index()] == Ticks::default() {
+                if self.is_nearest(cluster) {
                     return Part::Caches;
                 }
                 true
@@ -449,8 +462,16 @@ impl Hardware {
             self.book(worker, touch, &access, part);
         }
         let (root, no) = (ClusterId::ROOT.index(), Ticks::default());
-        let nothing =
-            Line { line, passed: now, latency: no, stream: no, fault: no, part, taken: None };
+        let nothing = Line {
+            line,
+            passed: now,
+            latency: no,
+            walk: no,
+            stream: no,
+            fault: no,
+            part,
+            taken: None,
+        };
         let from_memory = Line { latency: self.reach[root], stream: self.streams[root], ..nothing };
         let found = match access.found {
             Found::Own(cluster) => {
@@ -478,6 +499,7 @@ impl Hardware {
                 Line { passed, fault: self.first_touch(line, place), ..from_memory }
             }
         };
+        let found = Line { walk: self.walk_to(worker, touch, &found, passing), ..found };
         if !self.atomics.has(line) {
             return found;
         }
@@ -488,6 +510,19 @@ impl Hardware {
             self.atomics.take(line, found.passed, Ticks(way.0 / (self.each / each)))
         });
         Line { taken, ..found }
+    }
+
+    /// What it takes to find the page of a line that is not in the innermost cache.
+    #[inline(always)]
+    fn walk_to(&mut self, worker: WorkerId, touch: Touch, found: &Line, passing: Passing) -> Ticks {
+        if self.tlbs.is_none() || passing.single || found.latency == Ticks::default() {
+            return Ticks::default();
+        }
+        let Some(walk) = self.walk(worker, found.line).filter(|_| !touch.streaming) else {
+            return Ticks::default();
+        };
+        let passed = (0..walk.from_memory).map(|_| self.memory.read(worker, passing)).last();
+        walk.time + passed.map_or(Ticks::default(), |passed| passed.since(passing.now))
     }
 
     /// The lines that went to and fro most, as the program numbers them.

@@ -36,6 +36,7 @@ mod settings;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod tlb;
 mod trace;
 mod waits;
 mod wire;

@@ -30,6 +30,8 @@ pub(crate) struct InFlight {
     misses: u32,
     /// The share of a latency after which the next line of a stream comes: 1 / lines in flight.
     stream: f64,
+    /// The share of a walk after which the next one can begin: 1 / walks at once.
+    walk: f64,
     /// Hardware threads that share it.
     sharers: u64,
     /// Lines that one stands for ([`crate::sampled`]).
@@ -38,12 +40,20 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     /// A window of `operations` and up to `misses` misses, for positions of `unit` an operation;
-    /// `streams` lines of a streaming run.
-    pub(crate) fn new(operations: u64, misses: f64, streams: f64, unit: u64, each: u64) -> Self {
+    /// `streams` lines of a streaming run, and `walks` walks through page tables at once.
+    pub(crate) fn new(
+        operations: u64,
+        misses: f64,
+        streams: f64,
+        walks: f64,
+        unit: u64,
+        each: u64,
+    ) -> Self {
         Self {
             window: operations * unit,
             misses: (misses as u32).max(1),
             stream: 1.0 / streams.max(1.0),
+            walk: 1.0 / walks.max(1.0),
             sharers: 1,
             each,
         }
@@ -62,6 +72,11 @@ impl InFlight {
     /// The same for lines that stand for themselves only.
     pub(crate) fn single(self) -> Self {
         Self { window: self.window / self.each, each: 1, ..self }
+    }
+
+    /// How long after a walk of this length the next one can begin.
+    fn a_walk(self, Ticks(walk): Ticks) -> Ticks {
+        Ticks((walk as f64 * self.walk) as u64 * self.sharers)
     }
 
     /// How long after the line before it the next one of a stream comes, where lines take `latency`
@@ -120,6 +135,19 @@ pub(crate) struct Waits {
     streamed: Ticks,
     /// When the line that was touched last is there; 0 where it was there at once.
     there: Ticks,
+    /// When the next walk through the page tables can begin.
+    walker: Ticks,
+}
+
+/// How long a line takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Takes {
+    /// To find its page.
+    pub(crate) walk: Ticks,
+    /// From then on.
+    pub(crate) latency: Ticks,
+    /// Its address came out of the line before.
+    pub(crate) dependent: bool,
 }
 
 impl Waits {
@@ -138,16 +166,14 @@ impl Waits {
         clock.since(now.clock)
     }
 
-    /// The wait for a miss at `now`, after [`Self::before`]: its line comes after `latency`, for
-    /// that `reason`; if it is `dependent`, after `latency` from when the line before is there.
-    /// Nothing, while there is room for it.
+    /// The wait for a miss at `now`, after [`Self::before`], which takes so long, for that
+    /// `reason`: nothing, while there is room for it.
     #[inline]
     pub(crate) fn miss(
         &mut self,
         flight: InFlight,
         now: Now,
-        latency: Ticks,
-        dependent: bool,
+        Takes { walk, latency, dependent }: Takes,
         reason: Reason,
     ) -> Ticks {
         let known = if dependent { self.there } else { Ticks::default() };
@@ -157,7 +183,12 @@ impl Waits {
         }
         let wait = self.make_room(flight.misses, now.clock);
         let clock = now.clock + wait;
-        self.there = clock.max(known) + latency;
+        let mut begins = clock.max(known);
+        if walk != Ticks::default() {
+            begins = begins.max(self.walker);
+            self.walker = begins + flight.a_walk(walk);
+        }
+        self.there = begins + walk + latency;
         if flight.window == 0 {
             // Executed in order: nothing goes on behind it.
             self.waited = reason;
@@ -223,7 +254,7 @@ impl Waits {
         touch: Touch,
         line: Line,
     ) -> (Ticks, Reason) {
-        let Line { line, passed, latency, stream, part, taken, .. } = line;
+        let Line { line, passed, latency, walk, stream, part, taken, .. } = line;
         let wires = passed.since(now.clock);
         let reason = Reason { part, line, wires };
         let wait = if let Some(taken) = taken {
@@ -235,7 +266,8 @@ impl Waits {
         } else if touch.stack && latency + wires == Ticks::default() {
             Ticks::default()
         } else {
-            self.miss(flight, now, latency + wires, touch.dependent, reason)
+            let takes = Takes { walk, latency: latency + wires, dependent: touch.dependent };
+            self.miss(flight, now, takes, reason)
         };
         (wait, self.waited)
     }
@@ -276,6 +308,10 @@ mod tests {
 
     const MEMORY: Reason = Reason { part: Part::Memory, line: 0, wires: Ticks(0) };
 
+    fn takes(latency: u64, dependent: bool) -> Takes {
+        Takes { walk: Ticks::default(), latency: Ticks(latency), dependent }
+    }
+
     /// The time at which misses of these positions and latencies are over, an operation a tick.
     fn time(flight: InFlight, misses: &[(u64, u64)]) -> u64 {
         let mut waits = Waits::default();
@@ -285,7 +321,7 @@ mod tests {
             at = position;
             let mut now = Now { clock, position, pace: 1.0 };
             now.clock += waits.before(now);
-            clock = now.clock + waits.miss(flight, now, Ticks(latency), false, MEMORY);
+            clock = now.clock + waits.miss(flight, now, takes(latency, false), MEMORY);
         }
         (clock + waits.all(flight, clock)).0
     }
@@ -295,20 +331,20 @@ mod tests {
         let each = [(0, 7), (0, 7), (1, 7)];
         for (window, misses, expected) in [
             // Those of a window are in flight together: until 100, 104, and 109.
-            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (4, 100), (9, 100)][..], 109),
+            (InFlight::new(10, 8.0, 1.0, 1.0, 1, 1), &[(0, 100), (4, 100), (9, 100)][..], 109),
             // The next window begins when the first is over.
-            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (10, 100), (12, 100)], 202),
+            (InFlight::new(10, 8.0, 1.0, 1.0, 1, 1), &[(0, 100), (10, 100), (12, 100)], 202),
             // The operations behind a window's end come after its wait.
-            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (30, 100)], 220),
+            (InFlight::new(10, 8.0, 1.0, 1.0, 1, 1), &[(0, 100), (30, 100)], 220),
             // No more than the buffers hold.
-            (InFlight::new(100, 3.0, 1.0, 1, 1), &[(0, 50), (1, 50), (2, 50), (3, 50)], 100),
+            (InFlight::new(100, 3.0, 1.0, 1.0, 1, 1), &[(0, 50), (1, 50), (2, 50), (3, 50)], 100),
             // A longer one is waited for until it comes; hits are not.
-            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 30), (1, 100), (2, 40), (3, 0)], 101),
+            (InFlight::new(10, 8.0, 1.0, 1.0, 1, 1), &[(0, 30), (1, 100), (2, 40), (3, 0)], 101),
             // Operations that take longer than the miss cover it.
-            (InFlight::new(50, 8.0, 1.0, 1, 1), &[(0, 20), (60, 0)], 60),
+            (InFlight::new(50, 8.0, 1.0, 1.0, 1, 1), &[(0, 20), (60, 0)], 60),
             // An in-order core waits for each.
-            (InFlight::new(0, 10.0, 1.0, 1, 1), &each, 22),
-            (InFlight::new(10, 1.0, 1.0, 1, 1), &each, 21),
+            (InFlight::new(0, 10.0, 1.0, 1.0, 1, 1), &each, 22),
+            (InFlight::new(10, 1.0, 1.0, 1.0, 1, 1), &each, 21),
         ] {
             assert_eq!(time(window, misses), expected, "{window:?} {misses:?}");
         }
@@ -326,7 +362,7 @@ mod tests {
             // Five buffers for what takes as long as 20.
             (5.0, 200, 40_000),
         ] {
-            let flight = InFlight::new(100, buffers, 1.0, 1, 1);
+            let flight = InFlight::new(100, buffers, 1.0, 1.0, 1, 1);
             let taken = time(flight, &misses(latency));
             assert!(taken.abs_diff(expected) <= latency, "{buffers} {latency}: {taken}");
         }
@@ -334,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_miss_whose_address_is_still_to_come_begins_when_it_is_there() {
-        let flight = InFlight::new(1000, 8.0, 1.0, 1, 1);
+        let flight = InFlight::new(1000, 8.0, 1.0, 1.0, 1, 1);
         // Misses of 100 ticks, a tick apart, and hits; whether each depends on the one before.
         for (loads, expected) in [
             (&[(100, false), (100, false), (100, false)][..], 102),
@@ -350,15 +386,36 @@ mod tests {
                 clock = clock.max(Ticks(at));
                 let now = Now { clock, position: at, pace: 1.0 };
                 clock += waits.before(now);
-                clock += waits.miss(flight, now, Ticks(latency), dependent, MEMORY);
+                clock += waits.miss(flight, now, takes(latency, dependent), MEMORY);
             }
             assert_eq!((clock + waits.all(flight, clock)).0, expected, "{loads:?}");
         }
     }
 
     #[test]
+    fn walks_go_on_side_by_side_as_far_as_the_walkers_allow() {
+        for (walks, dependent, expected) in [
+            // A walker has the next walk when it is done with the one before.
+            (1.0, false, 4 * 20 + 100),
+            // Two of them have them in half of the time.
+            (2.0, false, 20 + 3 * 10 + 100),
+            // An address that is still to come has no walk before.
+            (2.0, true, 4 * 120),
+        ] {
+            let flight = InFlight::new(1000, 8.0, 1.0, walks, 1, 1);
+            let (mut waits, now) =
+                (Waits::default(), Now { clock: Ticks(0), position: 0, pace: 1.0 });
+            for _ in 0..4 {
+                let takes = Takes { walk: Ticks(20), latency: Ticks(100), dependent };
+                assert_eq!(waits.miss(flight, now, takes, MEMORY), Ticks(0));
+            }
+            assert_eq!(waits.all(flight, now.clock).0, expected, "{walks} {dependent}");
+        }
+    }
+
+    #[test]
     fn a_stream_takes_the_longer_of_its_lines_and_the_operations() {
-        let flight = InFlight::new(10, 8.0, 4.0, 1, 1);
+        let flight = InFlight::new(10, 8.0, 4.0, 1.0, 1, 1);
         // A line every 25 ticks at most; the first are ahead by one latency.
         for (operations, lines, expected) in [(10, 1000, 25_000), (40, 1000, 40_000)] {
             let (mut waits, mut clock) = (Waits::default(), Ticks(1_000));

@@ -18,7 +18,7 @@ use crate::{
     execution::OPERATION,
     hardware::Hardware,
     memory::{Memory, Passing},
-    waits::{Now, Reason, Waits},
+    waits::{Now, Reason, Takes, Waits},
 };
 
 /// The method of [`fit`], counted up where it changes: what other methods found is not kept.
@@ -249,7 +249,11 @@ impl<'a> Serial<'a> {
     /// The strand's accesses to the caches, without their waits.
     fn pass(&mut self, strand: StrandId) {
         for touch in self.program.touches(strand) {
-            access(&mut self.hardware, touch);
+            let (line, access) = access(&mut self.hardware, touch);
+            let near = matches!(access.found, Found::Own(at) if self.hardware.is_nearest(at));
+            if !near {
+                self.hardware.walk(WorkerId(0), line);
+            }
         }
     }
 
@@ -271,6 +275,8 @@ impl<'a> Serial<'a> {
                 _ => (ClusterId::ROOT.index(), true),
             };
             let (latency, stream) = (hardware.reach[from], hardware.streams[from]);
+            let beyond = latency != Ticks::default();
+            let walk = if beyond { hardware.walk(worker, line) } else { None }.unwrap_or_default();
             self.position += stride;
             let misses = latency != Ticks::default() || access.written_back != 0;
             let dependent = touch.dependent && self.missed;
@@ -293,7 +299,10 @@ impl<'a> Serial<'a> {
                     core.waits.stream(hardware.flight, now.clock, latency, stream, bus, reason)
                 } else {
                     let latency = latency + bus.since(now.clock);
-                    core.waits.miss(hardware.flight, now, latency, dependent, reason)
+                    let tables = (0..walk.from_memory).map(|_| core.memory.read(worker, passing));
+                    let tables = tables.last().map_or(Ticks::default(), |at| at.since(now.clock));
+                    let takes = Takes { walk: walk.time + tables, latency, dependent };
+                    core.waits.miss(hardware.flight, now, takes, reason)
                 };
             }
         }

@@ -3,11 +3,16 @@
 use std::collections::HashSet;
 
 use super::MachineSpec;
-use crate::{Cache, MOST_OBJECTS, MachineError, Placement, Worker};
+use crate::{Cache, MOST_OBJECTS, MOST_TABLES, MachineError, Placement, Worker};
 
 /// Nesting beyond this is refused before it can exhaust the stack. Levels fall from at most 255, so
 /// only groups without meaning can nest deeper.
 const DEEPEST: usize = 512;
+
+/// More pages than any TLB holds.
+const MOST_PAGES: u32 = 1 << 20;
+/// More cycles than any walk takes.
+const LONGEST_WALK: f64 = 1e6;
 
 pub(super) fn depth(depth: usize) -> Result<(), MachineError> {
     if depth > DEEPEST {
@@ -45,6 +50,26 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
             m.package_link.is_none_or(positive),
             "memory",
             "package-link must be above 0 bytes per cycle",
+        ),
+        (
+            m.pages.is_none_or(|pages| (1..=MOST_PAGES).contains(&pages.tlb)),
+            "memory",
+            "tlb must be 1 to 1048576 pages",
+        ),
+        (
+            m.pages.is_none_or(|pages| at_least(0.0, pages.walk) && pages.walk <= LONGEST_WALK),
+            "memory",
+            "walk must be 0 to 1000000 cycles",
+        ),
+        (
+            m.pages.is_none_or(|pages| at_least(1.0, pages.walks)),
+            "memory",
+            "walks must be 1 or more",
+        ),
+        (
+            m.pages.is_none_or(|pages| pages.tables <= MOST_TABLES),
+            "memory",
+            "tables must be 0 to 8 lines a walk",
         ),
         (
             spec.prices.table().iter().all(|(_, price)| at_least(0.0, *price)),

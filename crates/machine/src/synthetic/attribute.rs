@@ -2,8 +2,8 @@
 
 use super::Attribute;
 use crate::{
-    Bytes, Cache, CleanSource, Cycles, Inclusion, Issue, Link, MachineError, MachineSpec,
-    Placement, Replacement,
+    Bytes, Cache, CleanSource, Cycles, Inclusion, Issue, Link, MachineError, MachineSpec, Memory,
+    Pages, Placement, Replacement, assumed,
 };
 
 /// hwloc's own attributes that say nothing about caches.
@@ -11,9 +11,9 @@ const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
 
 /// The attributes of a machine.
 const MACHINE: &str = "mhz, latency, remote, far, clean, controllers, bandwidth, fabric, \
-                       package-link, parallelism, streams, window, placement, operation, \
-                       instructions, issue, inlined, pending, spawn, job, call, lock, steal, far-steal, \
-                       poll, wake, fault";
+                       package-link, parallelism, streams, window, placement, tlb, walk, walks, \
+                       tables, operation, instructions, issue, inlined, pending, spawn, job, call, \
+                       lock, steal, far-steal, poll, wake, fault";
 
 /// The attributes of a cache.
 const CACHE: &str =
@@ -41,6 +41,10 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         "parallelism" => memory.parallelism = number(a)?,
         "streams" => memory.streams = Some(number(a)?),
         "window" => memory.window = number(a)?,
+        "tlb" => pages(memory).tlb = number(a)?,
+        "walk" => pages(memory).walk = number(a)?,
+        "walks" => pages(memory).walks = number(a)?,
+        "tables" => pages(memory).tables = number(a)?,
         "operation" => spec.cycles_per_operation = number(a)?,
         "instructions" => issue(spec).instructions = number(a)?,
         "issue" => issue(spec).width = number(a)?,
@@ -65,6 +69,10 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
 /// Figures that are not told are 1: an instruction an operation, an instruction a cycle.
 fn issue(spec: &mut MachineSpec) -> &mut Issue {
     spec.issue.get_or_insert(Issue { instructions: 1.0, width: 1.0 })
+}
+
+fn pages(memory: &mut Memory) -> &mut Pages {
+    memory.pages.get_or_insert(assumed::PAGES)
 }
 
 /// Applies an attribute of a cache.

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    Cache, CleanSource, ClusterId, Inclusion, Machine, Placement, Replacement, Worker, WorkerId,
+    Cache, CleanSource, ClusterId, Inclusion, Machine, Pages, Placement, Replacement, Worker,
+    WorkerId,
 };
 
 impl Machine {
@@ -80,6 +81,9 @@ impl Machine {
             }
         }
         let _ = write!(text, " parallelism={} window={}", m.parallelism, m.window);
+        if let Some(Pages { tlb, walk, walks, tables }) = m.pages {
+            let _ = write!(text, " tlb={tlb} walk={walk} walks={walks} tables={tables}");
+        }
         match m.placement {
             Placement::Interleaved => text += " placement=interleaved",
             Placement::FirstTouch => text += " placement=firsttouch",

@@ -61,6 +61,37 @@ fn a_load_waits_for_the_line_that_its_address_is_in() {
 }
 
 #[test]
+fn a_line_whose_page_the_tlb_does_not_have_waits_for_a_walk_and_for_its_tables() {
+    // One load at a time, each of another page, round and round; L2 has all that is loaded.
+    let loads = |pages: u64| {
+        program(|b| {
+            let touch = |i| RawTouch::dependent_on_last((i % pages) * 64 + i % pages % 64);
+            (0..20_000).for_each(|i| b.touches(&[touch(i)]));
+        })
+    };
+    let time = |pages: u64, told: &str| {
+        let machine = format!(
+            "(window=64 latency=500 {told}) core:1 l2:1(size=1MiB ways=full latency=24) \
+             l1:1(size=4KiB latency=4) pu:1"
+        );
+        cycles(&loads(pages), &machine) / 20_000.0
+    };
+    let walk = |pages, told| time(pages, told) - time(pages, "");
+    // Each page is walked to once.
+    assert!(walk(32, "tlb=64 walk=100") < 32.0 * 700.0 / 20_000.0);
+    let (none, one, two) = (
+        walk(1024, "tlb=64 walk=100 tables=0"),
+        walk(1024, "tlb=64 walk=100"),
+        walk(1024, "tlb=64 walk=100 tables=2"),
+    );
+    assert!((none - 100.0).abs() < 2.0, "{none}");
+    // A line of a table has eight pages: for one of them it comes from L2, at first from memory.
+    let table = (20.0 * 20_000.0 + 480.0 * 1024.0) / 8.0 / 20_000.0;
+    assert!((one - none - table).abs() < 1.0, "{one}");
+    assert!((two - one - table).abs() < 1.0, "{two}");
+}
+
+#[test]
 fn a_stream_from_a_cache_comes_as_fast_as_that_cache_gives() {
     let passes =
         |count: u64| program(|b| (0..count * 512).for_each(|i| b.touch(i % 512, false, false)));
