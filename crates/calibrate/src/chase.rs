@@ -12,6 +12,8 @@ use crate::CalibrateError;
 
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;
+/// Bytes of an ordinary page.
+pub(crate) const PAGE: usize = 4096;
 
 /// A buffer of `bytes` zeros whose pages have been provided: such as any program gets, or huge ones
 /// if they are wanted and to be had.
@@ -24,7 +26,7 @@ pub(crate) fn buffer(bytes: usize, huge: bool) -> Result<MmapMut, CalibrateError
     }
     #[cfg(not(target_os = "linux"))]
     let _ = huge;
-    map.chunks_mut(4096).for_each(|page| page[0] = 0);
+    map.chunks_mut(PAGE).for_each(|page| page[0] = 0);
     Ok(map)
 }
 
@@ -41,33 +43,65 @@ fn word(buffer: &[u8], at: usize) -> usize {
 struct Draw(u64);
 
 impl Draw {
+    /// One of so many.
     #[inline(always)]
-    fn next(&mut self, lines: u64) -> usize {
+    fn next(&mut self, count: u64) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (((self.0 >> 32) * lines) >> 32) as usize * LINE
+        (((self.0 >> 32) * count) >> 32) as usize
+    }
+}
+
+/// The lines of a buffer that are loaded, by their number: where each is, in bytes.
+pub(crate) trait Set {
+    /// Bytes of the buffer for each.
+    const EACH: usize;
+    /// Where the line with this number is.
+    fn at(number: usize) -> usize;
+}
+
+/// All lines.
+pub(crate) enum All {}
+
+impl Set for All {
+    const EACH: usize = LINE;
+    #[inline(always)]
+    fn at(number: usize) -> usize {
+        number * LINE
+    }
+}
+
+/// One line of each page, at another place in each: so they are in all sets of a cache.
+pub(crate) enum OneAPage {}
+
+impl Set for OneAPage {
+    const EACH: usize = PAGE;
+    #[inline(always)]
+    fn at(number: usize) -> usize {
+        let random = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        number * PAGE + random as usize % (PAGE / LINE) * LINE
     }
 }
 
 /// Nanoseconds a load whose address needs the load before. It includes one addition.
-pub(crate) fn dependent(buffer: &[u8], loads: u32, seed: u64) -> f64 {
-    let lines = (buffer.len() / LINE) as u64;
+pub(crate) fn dependent<S: Set>(buffer: &[u8], loads: u32, seed: u64) -> f64 {
+    let lines = (buffer.len() / S::EACH) as u64;
     let (mut draw, mut value) = (Draw(seed), 0);
     let start = Instant::now();
     for _ in 0..loads {
-        value = word(buffer, draw.next(lines) + value);
+        value = word(buffer, S::at(draw.next(lines)) + value);
     }
     black_box(value);
     start.elapsed().as_secs_f64() * 1e9 / f64::from(loads)
 }
 
 /// Nanoseconds a load of a gather: none waits for another.
-pub(crate) fn independent(buffer: &[u8], loads: u32, seed: u64) -> f64 {
-    let lines = (buffer.len() / LINE) as u64;
+pub(crate) fn independent<S: Set>(buffer: &[u8], loads: u32, seed: u64) -> f64 {
+    let lines = (buffer.len() / S::EACH) as u64;
     let (mut draw, mut sum) = (Draw(seed), 0_usize);
     let start = Instant::now();
     for _ in 0..loads {
-        sum = sum.wrapping_add(word(buffer, draw.next(lines)));
+        sum = sum.wrapping_add(word(buffer, S::at(draw.next(lines))));
     }
     black_box(sum);
     start.elapsed().as_secs_f64() * 1e9 / f64::from(loads)
@@ -90,9 +124,9 @@ pub(crate) fn apart<const STEPS: u32>(buffer: &[u8], pairs: u32, seed: u64) -> f
     for _ in 0..pairs {
         // The first load of a pair waits for both of the pair before.
         let both = a + b;
-        a = word(buffer, draw.next(lines) + both);
+        a = word(buffer, draw.next(lines) * LINE + both);
         work();
-        b = word(buffer, draw.next(lines) + both);
+        b = word(buffer, draw.next(lines) * LINE + both);
         work();
     }
     black_box((a, b));
@@ -103,13 +137,16 @@ pub(crate) fn apart<const STEPS: u32>(buffer: &[u8], pairs: u32, seed: u64) -> f
 
 /// Nanoseconds a line of a stream that is read.
 pub(crate) fn read(buffer: &[u8]) -> f64 {
+    read_in_order::<All>(buffer)
+}
+
+/// Nanoseconds a line where they are read in order.
+pub(crate) fn read_in_order<S: Set>(buffer: &[u8]) -> f64 {
+    let lines = buffer.len() / S::EACH;
     let start = Instant::now();
-    let mut sum = 0_u64;
-    for line in buffer.chunks_exact(LINE) {
-        sum = sum.wrapping_add(u64::from(line[0]));
-    }
+    let sum = (0..lines).fold(0_usize, |sum, line| sum.wrapping_add(word(buffer, S::at(line))));
     black_box(sum);
-    start.elapsed().as_secs_f64() * 1e9 / (buffer.len() / LINE) as f64
+    start.elapsed().as_secs_f64() * 1e9 / lines as f64
 }
 
 /// Nanoseconds a line, of those read and those written, of a stream that is copied from one half of

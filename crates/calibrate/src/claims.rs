@@ -47,7 +47,7 @@ impl Calibration {
         let memory = &machine.memory;
         let bytes = memory.bandwidth * f64::from(memory.controllers.max(1));
         figures.extend([
-            ("memory latency".to_owned(), "ns", ns(memory.latency.0), self.memory),
+            ("memory latency".to_owned(), "ns", ns(memory.latency.0), self.memory_latency()),
             ("memory bandwidth".to_owned(), "GB/s", bytes / ns(1), self.bandwidth_of_all()),
         ]);
         let contradicted = figures.into_iter().filter(|(_, _, claimed, found)| {
@@ -100,6 +100,11 @@ mod tests {
             levels: vec![level(1, 32 << 10, 2.0), level(3, 8 << 20, 20.0)],
             memory: figure(100.0),
             memory_huge: any,
+            memory_pages: 1 << 14,
+            tlb: None,
+            walk: None,
+            walk_gather: None,
+            tables: 1,
             read: any,
             copy: any,
             update: any,
@@ -141,6 +146,22 @@ mod tests {
         };
         assert_eq!((&*contradiction.figure, contradiction.unit), ("L3 capacity", "KiB"));
         assert_eq!((contradiction.claimed, contradiction.found.median), (4096.0, 8192.0));
+    }
+
+    #[test]
+    fn memory_latency_is_what_the_walks_leave_of_a_load() {
+        let mut found = found();
+        assert_eq!(found.memory_latency().value, 100.0);
+        found.tlb = Some(Figure { value: 1400.0, ..found.gather });
+        // A walk of 30 ns, with two lines of tables from an L3 18 ns beyond L1: 12 ns without.
+        (found.walk, found.tables) = (Some(Figure { value: 48.0, ..found.gather }), 2);
+        // Tables of 128 KiB each, and as much data: nearly all of it stays in the L3.
+        let latency = found.memory_latency().value;
+        assert!((latency - (100.0 - 12.0 - 2.0 * 18.0)).abs() < 4.0, "{latency}");
+        // Of many pages a line of tables comes from memory, as the data does.
+        found.memory_pages = 1 << 30;
+        let latency = found.memory_latency().value;
+        assert!((latency - (100.0 - 12.0) / 3.0).abs() < 2.0, "{latency}");
     }
 
     #[test]

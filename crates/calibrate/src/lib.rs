@@ -29,6 +29,8 @@ pub mod fit;
 #[cfg(feature = "measure")]
 mod measure;
 #[cfg(feature = "measure")]
+mod pages;
+#[cfg(feature = "measure")]
 mod pin;
 #[cfg(feature = "measure")]
 mod place;
@@ -90,10 +92,21 @@ pub struct Calibration {
     pub mhz_all: Figure,
     /// From the innermost.
     pub levels: Vec<LevelFound>,
-    /// Load to use from memory, on ordinary pages.
+    /// Load to use from memory, on ordinary pages: the walk to the page included.
     pub memory: Figure,
     /// The same on huge pages, where the system has them.
     pub memory_huge: Figure,
+    /// Pages of the memory in which that was measured.
+    pub memory_pages: usize,
+    /// Pages that a core's TLB finds. `None` where no walk was seen.
+    pub tlb: Option<Figure>,
+    /// A walk through page tables that are in the second-level cache, beyond a page that the TLB
+    /// finds.
+    pub walk: Option<Figure>,
+    /// The same of a load of a gather.
+    pub walk_gather: Option<Figure>,
+    /// Lines of page tables that a walk reads.
+    pub tables: u32,
     /// A line of a stream from memory that one core reads.
     pub read: Figure,
     /// A line of a stream that one core reads and writes.
@@ -160,6 +173,41 @@ impl Calibration {
         (self.memory.value / self.gather.value).max(1.0)
     }
 
+    /// Walks through the page tables that a core makes at once.
+    pub fn walks(&self) -> Option<f64> {
+        Some((self.walk?.value / self.walk_gather?.value).max(1.0))
+    }
+
+    /// A walk whose tables are in the innermost cache. Where it was measured they were in the next.
+    fn least_walk(&self) -> Option<f64> {
+        let latency = |at: usize| self.levels.get(at).map(|level| level.latency.value);
+        let table = latency(1).zip(latency(0)).map_or(0.0, |(second, first)| second - first);
+        Some((self.walk?.value - f64::from(self.tables) * table).max(0.0))
+    }
+
+    /// Load to use from memory, without the walk to the page.
+    ///
+    /// A line of page tables has eight entries. So until the same one is read again, an eighth as
+    /// many lines of data are loaded as there are pages, and as many of each table; the numbers in
+    /// between are distributed exponentially. A cache has it as often as these fit there.
+    pub fn memory_latency(&self) -> Figure {
+        let Some(walk) = self.least_walk() else { return self.memory };
+        let tables = f64::from(self.tables);
+        let between = self.memory_pages as f64 * 8.0 * (1.0 + tables);
+        let (mut here, mut near) = (0.0, 0.0);
+        let first = self.levels.first().map_or(0.0, |level| level.latency.value);
+        for level in &self.levels {
+            let share = 1.0 - (-level.capacity.value / between).exp();
+            near += (share - here).max(0.0) * (level.latency.value - first);
+            here = share.max(here);
+        }
+        // The rest of the tables' lines comes from memory, too.
+        let from_memory = tables * (1.0 - here);
+        let latency =
+            |all: f64| (all - walk - tables * near + from_memory * first) / (1.0 + from_memory);
+        self.memory.map(|all| latency(all).max(0.1 * all))
+    }
+
     /// Bytes a nanosecond of all threads together: the larger of streams that are read, and of
     /// those that are updated.
     pub fn bandwidth_of_all(&self) -> Figure {
@@ -170,7 +218,7 @@ impl Calibration {
 
     /// Lines in flight of the streams that a copy reads and writes: most programs do both.
     pub fn streams(&self) -> f64 {
-        (self.memory.value / self.copy.value).max(1.0)
+        (self.memory_latency().value / self.copy.value).max(1.0)
     }
 }
 

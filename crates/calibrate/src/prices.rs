@@ -193,7 +193,7 @@ pub(crate) fn written(here: u32, there: u32) -> f64 {
                     chase::update(&mut set)
                 });
             });
-            chase::dependent(&set, LINES / 8, look + 1)
+            chase::dependent::<chase::All>(&set, LINES / 8, look + 1)
         })
         .collect();
     looks.sort_by(f64::total_cmp);
@@ -235,10 +235,8 @@ pub(crate) fn wake(here: u32, there: u32) -> f64 {
 pub(crate) fn fault() -> Result<f64, CalibrateError> {
     const PAGES: Bytes = Bytes(8 << 20);
     backed(PAGES)?;
-    Ok(backed(PAGES)? * 1e9 / (PAGES.0 / PAGE as u64) as f64)
+    Ok(backed(PAGES)? * 1e9 / (PAGES.0 / chase::PAGE as u64) as f64)
 }
-
-const PAGE: usize = 4096;
 
 /// Touches all pages of so much new memory, and gives it back. Returns the seconds of the touches.
 ///
@@ -248,5 +246,5 @@ const PAGE: usize = 4096;
 /// measured where as much has just been in use.
 fn backed(size: Bytes) -> Result<f64, CalibrateError> {
     let mut map = MmapMut::map_anon(size.0 as usize).map_err(CalibrateError::Memory)?;
-    Ok(seconds(|| map.chunks_mut(PAGE).for_each(|page| page[0] = 1)))
+    Ok(seconds(|| map.chunks_mut(chase::PAGE).for_each(|page| page[0] = 1)))
 }

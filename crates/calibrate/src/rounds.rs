@@ -12,7 +12,10 @@ use befit_machine::{Cache, Cluster, Level, Machine, WorkerId};
 use memmap2::MmapMut;
 
 use crate::{
-    CalibrateError, Calibration, Effort, Figure, LevelFound, chase, core, fit,
+    CalibrateError, Calibration, Effort, Figure, LevelFound,
+    chase::{self, All, OneAPage, PAGE},
+    core, fit,
+    pages::{self, Found},
     pin::pin,
     place::{Place, counted},
     prices,
@@ -38,6 +41,8 @@ pub(crate) struct Rounds {
     seed: u64,
     samples: BTreeMap<&'static str, Vec<f64>>,
     chases: Vec<Vec<f64>>,
+    /// Of one line a page: of as many lines as `chases`, as far as they are near.
+    paged: Vec<Vec<f64>>,
     /// Streams from each level: read, and copied.
     reads: Vec<Vec<f64>>,
     copies: Vec<Vec<f64>>,
@@ -69,6 +74,7 @@ impl Rounds {
             ordinary: chase::buffer(most, false)?,
             huge: chase::buffer(most, true)?,
             chases: vec![Vec::new(); sizes.len()],
+            paged: Vec::new(),
             reads: vec![Vec::new(); caches.len()],
             copies: vec![Vec::new(); caches.len()],
             pool: prices::pool()?,
@@ -140,16 +146,27 @@ impl Rounds {
             // The set is touched often enough before that what fits is there.
             chase::read(set);
             let lines = (size / chase::LINE) as u32;
-            chase::independent(set, (2 * lines).min(4 * MISSES), seed);
-            self.chases[at].push(chase::dependent(set, MISSES, seed + 7));
+            chase::independent::<All>(set, (2 * lines).min(4 * MISSES), seed);
+            self.chases[at].push(chase::dependent::<All>(set, MISSES, seed + 7));
         }
+        let near = self.near_lines() as usize;
+        self.paged.resize_with(self.sizes.partition_point(|s| s / chase::LINE <= near), Vec::new);
+        for (at, size) in self.sizes.iter().enumerate().take(self.paged.len()) {
+            let lines = size / chase::LINE;
+            let set = &self.ordinary[..lines * PAGE];
+            chase::read_in_order::<OneAPage>(set);
+            chase::independent::<OneAPage>(set, (2 * lines as u32).min(4 * MISSES), seed);
+            self.paged[at].push(chase::dependent::<OneAPage>(set, MISSES, seed + 29));
+        }
+        let walk_gather = self.walk_gather(seed + 31);
+        self.note("walk_gather", walk_gather);
         chase::read(&self.huge); // so that as much of it is cached
-        self.note("memory_huge", chase::dependent(&self.huge, MISSES, seed + 13));
+        self.note("memory_huge", chase::dependent::<All>(&self.huge, MISSES, seed + 13));
         // As in a program that goes on for long: what finds the pages is in the caches.
-        chase::independent(&self.ordinary, 16 * MISSES, seed + 23);
-        let memory = chase::dependent(&self.ordinary, MISSES, seed + 11);
+        chase::independent::<All>(&self.ordinary, 16 * MISSES, seed + 23);
+        let memory = chase::dependent::<All>(&self.ordinary, MISSES, seed + 11);
         self.note("memory", memory);
-        self.note("gather", chase::independent(&self.ordinary, 4 * MISSES, seed + 17));
+        self.note("gather", chase::independent::<All>(&self.ordinary, 4 * MISSES, seed + 17));
         let window = self.window(seed + 19);
         self.note("window", window);
         let mut inner = 0;
@@ -179,6 +196,34 @@ impl Rounds {
         self.note("fault", prices::fault()?);
         self.pairs();
         Ok(())
+    }
+
+    /// How much longer a load of a gather takes of one line a page than of as many lines side by
+    /// side.
+    fn walk_gather(&self, seed: u64) -> f64 {
+        let lines = self.near_lines() as usize;
+        let (one, side) = (&self.ordinary[..lines * PAGE], &self.ordinary[..lines * chase::LINE]);
+        chase::read_in_order::<OneAPage>(one);
+        chase::independent::<OneAPage>(one, 4 * MISSES, seed);
+        let one = chase::independent::<OneAPage>(one, 4 * MISSES, seed + 1);
+        chase::read(side);
+        chase::independent::<All>(side, 4 * MISSES, seed);
+        one - chase::independent::<All>(side, 4 * MISSES, seed + 1)
+    }
+
+    /// Lines that are sure to stay in the second-level cache, with the page tables for them.
+    fn near_lines(&self) -> f64 {
+        let cache = self.caches.get(1).or(self.caches.first()).map_or(1 << 20, |c| c.size.0);
+        let most = self.ordinary.len() / PAGE;
+        (cache as f64 / 2.0 / chase::LINE as f64).max(4096.0).min(most as f64)
+    }
+
+    /// What finding pages takes, from some of the rounds.
+    fn pages(&self, from: usize, to: usize) -> Found {
+        let times = |chases: &[Vec<f64>]| -> Vec<f64> {
+            chases.iter().map(|times| Figure::time(&times[from..to]).value).collect()
+        };
+        Found::new(&times(&self.paged), &times(&self.chases), self.near_lines())
     }
 
     /// Instructions between two misses of which the second still overlaps the first: where a pair
@@ -321,7 +366,7 @@ impl Rounds {
                 scope.spawn(touch);
             });
             self.seed += 1;
-            let time = chase::dependent(set, (bytes / chase::LINE / 8) as u32, self.seed);
+            let time = chase::dependent::<All>(set, (bytes / chase::LINE / 8) as u32, self.seed);
             self.samples.entry(what).or_default().push(time);
         }
     }
@@ -329,7 +374,12 @@ impl Rounds {
     fn evaluate(self, rounds: usize) -> Calibration {
         let mhz = Figure::rate(&self.samples["mhz"]);
         let cycle = 1e3 / mhz.value;
-        let levels = self.levels(cycle);
+        let parts = |number: usize| -> Vec<Found> {
+            self.parts(number).into_iter().map(|(from, to)| self.pages(from, to)).collect()
+        };
+        let found = self.pages(0, rounds);
+        let (tlb, walk) = pages::figures(&found, &parts(2), &parts(3)).unzip();
+        let levels = self.levels(cycle, &found);
         let raw_memory = Figure::time(&self.samples["memory"]);
         let (counted, as_described) = self.counted(&levels, raw_memory.value);
         let counted = |samples: &[f64]| -> Vec<f64> {
@@ -349,6 +399,8 @@ impl Rounds {
             (l.capacity.value / self.ordinary.len() as f64, l.latency.value)
         });
         let missed = |figure: Figure| figure.map(|t| (t - cycle - hits * hit) / (1.0 - hits));
+        let share = found.share(self.near_lines()).max(0.1);
+        let walk_gather = tlb.map(|_| time("walk_gather").map(|t| t.max(0.01) / share));
         let line = |figure: Option<Figure>| figure.map(|f| f.map(|t| t - cycle));
         Calibration {
             levels,
@@ -358,6 +410,7 @@ impl Rounds {
             mhz_all: rates("mhz_all").unwrap_or(mhz),
             memory: missed(raw_memory),
             memory_huge: missed(time("memory_huge")),
+            memory_pages: self.ordinary.len() / PAGE,
             read: time("read"),
             update: time("update"),
             copy: time("copy"),
@@ -366,6 +419,10 @@ impl Rounds {
             link_update: rates("link_update"),
             // Hits cost a gather next to nothing.
             gather: time("gather").map(|t| t / (1.0 - hits)),
+            tlb,
+            walk,
+            walk_gather,
+            tables: pages::tables(),
             window: Figure::rate(&self.samples["window"]),
             operation: time("operation"),
             inlined: time("inlined"),
@@ -397,15 +454,19 @@ impl Rounds {
         counted(&times.iter().map(place).collect::<Vec<_>>())
     }
 
-    /// Fits the levels of all rounds; of thirds of them, for the quartiles; and of the halves.
-    fn levels(&self, cycle: f64) -> Vec<LevelFound> {
+    /// So many parts of the rounds: from which, and up to which.
+    fn parts(&self, number: usize) -> Vec<(usize, usize)> {
         let rounds = self.chases.first().map_or(0, Vec::len);
-        let parts = |number: usize| -> Vec<Vec<(f64, f64)>> {
-            let part = rounds.div_ceil(number).max(1);
-            let parts = (0..rounds).step_by(part).map(|at| (at, rounds.min(at + part)));
-            parts.map(|(from, to)| self.fit(from, to, cycle)).collect()
-        };
-        let (all, halves, thirds) = (self.fit(0, rounds, cycle), parts(2), parts(3));
+        let part = rounds.div_ceil(number).max(1);
+        (0..rounds).step_by(part).map(|at| (at, rounds.min(at + part))).collect()
+    }
+
+    /// Fits the levels of all rounds; of thirds of them, for the quartiles; and of the halves.
+    fn levels(&self, cycle: f64, pages: &Found) -> Vec<LevelFound> {
+        let rounds = self.chases.first().map_or(0, Vec::len);
+        let fit = |(from, to): (usize, usize)| self.fit(from, to, cycle, pages);
+        let parts = |number: usize| self.parts(number).into_iter().map(fit).collect::<Vec<_>>();
+        let (all, halves, thirds) = (fit((0, rounds)), parts(2), parts(3));
         let levels = self.caches.iter().zip(&all).enumerate();
         levels
             .map(|(at, (cache, &(capacity, latency)))| {
@@ -430,8 +491,11 @@ impl Rounds {
     }
 
     /// Capacity and latency of each level, from some of the rounds.
-    fn fit(&self, from: usize, to: usize, cycle: f64) -> Vec<(f64, f64)> {
-        let time = |at: usize| Figure::time(&self.chases[at][from..to]).value - cycle;
+    fn fit(&self, from: usize, to: usize, cycle: f64, pages: &Found) -> Vec<(f64, f64)> {
+        let time = |at: usize| {
+            let loads = Figure::time(&self.chases[at][from..to]).value;
+            loads - pages.walked_side_by_side(at) - cycle
+        };
         let points: Vec<(f64, f64)> =
             self.sizes.iter().enumerate().map(|(at, s)| (*s as f64, time(at))).collect();
         let mut inner: Vec<(f64, f64)> = Vec::new();

@@ -21,6 +21,7 @@ impl Calibration {
         }
         all.extend([
             ("memory latency".to_owned(), self.memory),
+            ("memory latency, without walks".to_owned(), self.memory_latency()),
             ("memory latency, huge pages".to_owned(), self.memory_huge),
             ("stream, a line read".to_owned(), self.read),
             ("stream, a line updated".to_owned(), self.update),
@@ -49,6 +50,9 @@ impl Calibration {
             ("load of a far core's written line", self.far_modified),
             ("load of a far core's clean line", self.far_clean),
             ("waking a thread", self.wake),
+            ("pages that the TLB finds", self.tlb),
+            ("walk to a page", self.walk),
+            ("walk to a page, in a gather", self.walk_gather),
         ];
         all.extend(optional.into_iter().filter_map(|(n, f)| Some((n.to_owned(), f?))));
         all
@@ -65,6 +69,7 @@ impl Calibration {
                 n if n.ends_with("capacity") => ("KiB", 1.0 / 1024.0, 0),
                 n if n.starts_with("bandwidth") => ("GB/s", 1.0, 1),
                 "window" => ("instructions", 1.0, 0),
+                n if n.starts_with("pages") => ("pages", 1.0, 0),
                 "simple operation" => ("ns", 1.0, 4),
                 _ => ("ns", 1.0, 2),
             };
@@ -141,7 +146,7 @@ impl Calibration {
         let controllers = f64::from(claimed.memory.controllers.max(1));
         let mut words = vec![
             format!("mhz={mhz:.0}"),
-            format!("latency={:.0}", cycles(self.memory.value)),
+            format!("latency={:.0}", cycles(self.memory_latency().value)),
             format!("controllers={controllers:.0}"),
             format!("bandwidth={:.2}", self.bandwidth_of_all().value / mhz * 1e3 / controllers),
             format!("parallelism={:.1}", self.parallelism()),
@@ -149,13 +154,20 @@ impl Calibration {
             format!("window={:.0}", self.window.value / 2.0),
             format!("operation={:.3}", self.cycles_per_operation()),
         ];
+        if let (Some(tlb), Some(walk), Some(walks)) = (self.tlb, self.least_walk(), self.walks()) {
+            words.push(format!("tlb={:.0}", tlb.value));
+            words.push(format!("walk={:.1}", cycles(walk)));
+            words.push(format!("walks={walks:.1}"));
+            words.push(format!("tables={}", self.tables));
+        }
         if let Some(modified) = self.far_modified {
             words.push(format!("remote={:.0}", cycles(modified.value)));
         }
         if let (Some(modified), Some(clean)) = (self.far_modified, self.far_clean) {
+            let memory = self.memory_latency().value;
             // From where a clean line comes: what its time is closer to.
-            let middle = (modified.value + self.memory.value) / 2.0;
-            let cached = (clean.value < middle) == (modified.value < self.memory.value);
+            let middle = (modified.value + memory) / 2.0;
+            let cached = (clean.value < middle) == (modified.value < memory);
             words.push(format!("clean={}", if cached { "cache" } else { "memory" }));
         }
         let mut price = |name: &str, figure: Option<Figure>| {
