@@ -23,6 +23,11 @@ const NEAR: usize = 6;
 /// Operations are counted in fractions of this, so that what lies between two touches adds up to
 /// the strand's.
 pub(crate) const OPERATION: u64 = 1 << 16;
+/// A strand that has more than this left, and no touch in it, takes steps longer than a slice: how
+/// workers interleave matters little then, and by slices it would never end.
+const LONG: Ticks = Ticks::cycles(1 << 28);
+/// Such a step is what is left divided by this.
+const LONG_STEPS: u64 = 64;
 const NO_TOUCH: Touch =
     Touch { line: 0, write: false, stack: false, streaming: false, dependent: false };
 
@@ -209,13 +214,19 @@ impl<'a> Execution<'a> {
     }
 
     /// Runs the operations after the last touch: all of them, for a strand that touches nothing.
+    /// Until no more than [`LONG`] is left, a step passes `until` by as much as it must for the
+    /// number of steps to grow with the logarithm of the time.
     fn tail(&mut self, clock: Ticks, until: Ticks, ticks_per_op: f64) -> (Ticks, bool) {
         let rest = Ticks((self.left as f64 * ticks_per_op) as u64);
-        let slice = until.since(clock) + Ticks(1);
+        let mut slice = until.since(clock) + Ticks(1);
+        if rest > LONG {
+            slice = slice.max(Ticks(rest.0 / LONG_STEPS));
+        }
         if rest <= slice {
             return (clock + rest, true);
         }
-        self.left -= (slice.0 as f64 / ticks_per_op) as u64;
+        // What is left of a long strand may be less than what its time is rounded to.
+        self.left = self.left.saturating_sub((slice.0 as f64 / ticks_per_op) as u64);
         (clock + slice, false)
     }
 }

@@ -31,6 +31,28 @@ fn independent_work_speeds_up_with_the_cores() {
     assert!((time(1) / time(8) - 8.0).abs() < 0.3, "{}", time(1) / time(8));
 }
 
+/// By slices of 500 cycles alone, the longest would take hours.
+#[test]
+fn strands_of_any_length_are_simulated_at_once() {
+    for length in (20..48).map(|log| 1 << log) {
+        let program = program(|b| {
+            for operations in [length, length - 1, length / 3] {
+                task(b, 1, None, |b| b.work(operations, 0, 0));
+            }
+            b.sync(ScopeId(1)).unwrap();
+        });
+        // All at once; two on one core, one of them with another task behind it.
+        for (machine, expected) in [
+            ("core:3 l1:1(size=32KiB) pu:1", length),
+            ("core:2 l1:1(size=32KiB) pu:1", length / 3 * 4),
+            ("core:1 l1:1(size=32KiB) pu:2", length / 3 * 7),
+        ] {
+            let ratio = cycles(&program, machine) / expected as f64;
+            assert!((ratio - 1.0).abs() < 0.01, "{length} on {machine}: {ratio}");
+        }
+    }
+}
+
 #[test]
 fn hardware_threads_share_their_cores_issue_slots() {
     let program = forks(16, |b| b.work(100_000, 0, 0));

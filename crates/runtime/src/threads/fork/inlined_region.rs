@@ -239,3 +239,23 @@ impl Drop for Forked<'_> {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_job_goes_on_at_its_own_depth() {
+        let (regions, requests) = (InlinedRegions::new(), StealRequests::new());
+        regions.begin_at(3);
+        let fork = regions.begin_fork(&requests, None);
+        assert_eq!(regions.depth(), 4);
+        let interrupted = regions.interrupt(&requests);
+        assert_eq!(regions.depth(), 0, "a job that is no fork");
+        regions.begin_at(7);
+        regions.go_on(&interrupted);
+        assert_eq!(regions.depth(), 4);
+        drop(fork);
+        assert_eq!(regions.depth(), 3);
+    }
+}

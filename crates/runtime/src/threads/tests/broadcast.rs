@@ -4,7 +4,8 @@ use std::{
     cell::Cell,
     panic::panic_any,
     sync::{
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
     thread,
@@ -233,6 +234,26 @@ fn a_broadcast_runs_after_what_its_thread_has_spawned_before() {
             let last = events.iter().rposition(spawned);
             assert!(last.is_none_or(|last| last < broadcast), "{events:?}");
         }
+    });
+}
+
+#[test]
+fn broadcasts_that_wait_for_a_thread_run_in_the_order_in_which_they_came() {
+    for_each_kind(|scheduler, threads| {
+        let pool = pool(scheduler, MACHINES[2], threads);
+        let all_wait = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&all_wait);
+        pool.spawn_broadcast(move |_| wait_for(&until));
+        let (sender, receiver) = mpsc::channel();
+        for number in 0..10 {
+            let sender = sender.clone();
+            pool.spawn_broadcast(move |context| sender.send((context.index(), number)).unwrap());
+        }
+        drop(sender);
+        all_wait.store(true, SeqCst);
+        let mut orders = vec![Vec::new(); threads];
+        receiver.into_iter().for_each(|(thread, number)| orders[thread].push(number));
+        assert_eq!(orders, vec![Vec::from_iter(0..10); threads], "{scheduler}");
     });
 }
 

@@ -90,6 +90,58 @@ fn the_last_worker_to_sleep_frees_a_pool_that_is_stuck() {
     }
 }
 
+/// Binds roots to the outermost cache, and what they spawn to nothing.
+#[derive(Debug)]
+struct BoundRoots;
+
+#[derive(Debug)]
+struct Bound<T>(Mutex<Vec<Ready<T>>>);
+
+impl Policy for BoundRoots {
+    fn build<T: Handle>(&self, _: &Machine, _: Options) -> Box<dyn Scheduler<T>> {
+        Box::new(Bound(Mutex::new(Vec::new())))
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Bound<T> {
+    fn name(&self) -> &'static str {
+        "bound roots"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { may_refuse: true, ..Capabilities::default() }
+    }
+
+    fn add(&self, _: WorkerId, ready: Ready<T>, _: &mut dyn Env) -> ClusterId {
+        self.0.lock().unwrap().push(ready);
+        ClusterId::ROOT
+    }
+
+    fn get(&self, _: WorkerId, ask: Ask<'_, T>, _: &mut dyn Env) -> Option<Ready<T>> {
+        let mut jobs = self.0.lock().unwrap();
+        let is_root = jobs.last()?.task.depth == 0;
+        if !is_root && ask.within != ClusterId::ROOT {
+            return None;
+        }
+        let mut ready = jobs.pop()?;
+        ready.task.anchor = if is_root { ClusterId(1) } else { ClusterId::ROOT };
+        Some(ready)
+    }
+}
+
+/// No task holds anything that it could give back: the root's worker, the only one, may take
+/// nothing of what is bound to no cache.
+#[test]
+fn the_last_worker_to_sleep_may_take_what_is_bound_elsewhere() {
+    let _watchdog = watchdog(MINUTE);
+    let machine = "l2:1(size=256KiB) pu:1".parse().unwrap();
+    let builder = ThreadPoolBuilder::new().num_threads(1).machine(machine);
+    let pool = builder.policy(BoundRoots).build().unwrap();
+    let ran = AtomicUsize::new(0);
+    pool.scope(|s| (0..3).for_each(|_| s.spawn(|_| add(&ran, 1))));
+    assert_eq!(ran.into_inner(), 3);
+}
+
 /// Keeps the root's one child from the root's worker, and from others while a strand of the root
 /// runs.
 #[derive(Clone, Debug, Default)]

@@ -81,6 +81,23 @@ fn a_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
     });
 }
 
+#[test]
+fn of_several_panics_in_a_scope_the_first_goes_on() {
+    fn panics_after(s: &Scope<'_>, later: u32) {
+        // The only thread runs it when this has ended.
+        if later > 0 {
+            s.spawn(move |s| panics_after(s, later - 1));
+        }
+        panic_any(later);
+    }
+    on_one_thread(|pool| {
+        let of_tasks = || pool.scope(|s| s.spawn(|s| panics_after(s, 3)));
+        assert_eq!(panic_of::<u32, _>(of_tasks), 3);
+        let of_the_body = || pool.scope(|s| panics_after(s, 3));
+        assert_eq!(panic_of::<u32, _>(of_the_body), 3);
+    });
+}
+
 /// Some of them panic.
 fn drop_or_panic(i: usize, _held: Token<'_>) {
     if i % 7 == 3 {

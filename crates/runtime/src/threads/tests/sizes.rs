@@ -174,6 +174,39 @@ fn a_task_of_a_place_that_the_table_does_not_know_has_its_parent_s_size() {
 }
 
 #[test]
+fn a_fork_that_is_published_late_has_the_size_of_the_task_that_made_it() {
+    /// Calls `f` below so many forks: none that it makes is published at once.
+    fn below(forks: u32, f: &(dyn Fn() + Sync)) {
+        if forks == 0 {
+            return f();
+        }
+        join(|| below(forks - 1, f), || ());
+    }
+    let _watchdog = watchdog(MINUTE);
+    let program = || {
+        let (began, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        scope(|s| {
+            // The other worker is busy, so nobody wants a fork.
+            s.spawn(|_| {
+                began.store(true, SeqCst);
+                wait_for(&over);
+            });
+            wait_for(&began);
+            s.spawn(|_| {
+                // Each of the tasks in one another makes a fork; a yield publishes them all.
+                let inner = || _ = join(yield_now, || ());
+                let outer = || _ = join(fit(300, inner), || ());
+                below(4, &|| _ = join(fit(7000, outer), || ()));
+                over.store(true, SeqCst);
+            });
+        });
+    };
+    let (mut sizes, _) = noted(2, SizeTable::default(), program);
+    sizes.retain(|size| *size != TaskInfo::UNKNOWN);
+    assert_eq!(sizes, [Bytes(7000), Bytes(300)]);
+}
+
+#[test]
 fn spawned_tasks_and_roots_have_sizes_too() {
     let program = |learner: Option<&Learner>| {
         let numbers: Vec<u64> = (0..300).collect();
