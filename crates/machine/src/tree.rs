@@ -138,7 +138,7 @@ pub enum CleanSource {
 /// How a core finds the page of an address: in its TLB, or by a walk through the page tables.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Pages {
-    /// Pages of 4 KiB whose places one core's largest TLB holds.
+    /// Pages of 4 KiB whose places one core's largest TLB holds. At most [`MOST_PAGES`].
     pub tlb: u32,
     /// Cycles of a walk, where all that it reads is in the core's nearest cache.
     pub walk: f64,
@@ -149,6 +149,8 @@ pub struct Pages {
     pub tables: u32,
 }
 
+/// More pages than any TLB holds.
+pub const MOST_PAGES: u32 = 1 << 20;
 /// More lines than any walk reads of the lowest level of page tables.
 pub const MOST_TABLES: u32 = 8;
 

@@ -126,6 +126,8 @@ fn with(good: &[([u8; 4], Vec<u8>)], tag: &[u8; 4], raw: &[u8]) -> Vec<([u8; 4],
 fn sections_that_lie_are_refused() {
     let good = sections(&file(&small()));
     let lies: &[(&[u8; 4], &[u8], &str)] = &[
+        (b"META", &[0, 4, 0, 0, 1, b'x'], "lines of 0 bytes: no power of two"),
+        (b"META", &[48, 4, 0, 0, 1, b'x'], "lines of 48 bytes: no power of two"),
         (b"META", &[64, 4, 0, 4, 0], "unknown kind"),
         (b"META", &[64, 4, 0, 0, 9, b'x'], "cut off"),
         (b"META", &[64, 4, 0, 0, 0xff, 0xff, 3], "too long"),

@@ -206,6 +206,9 @@ fn cause(loss: &Loss) -> String {
             format!("{share} waiting for cache lines from other last-level caches")
         }
         Cause::Caches => format!("{share} waiting for cache lines from caches of the same socket"),
+        Cause::Walks => {
+            format!("{share} finding pages that the TLB does not have (walks through page tables)")
+        }
         Cause::Oversubscription => {
             format!("{share} is due to workers that share cores: with one worker a core it is gone")
         }
@@ -265,6 +268,7 @@ fn name(change: &Change) -> String {
             format!("tasks of at least {operations} operations, {times} times longer than now")
         }
         Change::FirstTouch => "memory near the worker that touches a page first".to_owned(),
+        Change::HugePages => "huge pages".to_owned(),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A wait is charged to the miss that it ended with: of several that were in flight together, the
 //! one that came last. The share of it that the line spent on wires behind other lines is
-//! bandwidth; the rest is the latency of where the line came from. Idle time is divided by the
+//! bandwidth, the share that finding its page took is walks;
+//! the rest is the latency of where the line came from. Idle time is divided by the
 //! state of the machine while it passed ([`crate::idle`]).
 
 use befit_machine::{Cycles, WorkerId};
@@ -35,6 +36,8 @@ pub enum Part {
     Strides,
     /// Wires that were busy with other lines.
     Bandwidth,
+    /// Walks to pages that the TLB did not have.
+    Walks,
     /// First touches of pages.
     Faults,
     /// Idle, while nothing was ready and tasks that fork ran a strand of their own.
@@ -52,7 +55,7 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order in which they are declared.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Work,
         Self::SharedCores,
         Self::Forks,
@@ -64,6 +67,7 @@ impl Part {
         Self::Handovers,
         Self::Strides,
         Self::Bandwidth,
+        Self::Walks,
         Self::Faults,
         Self::Serial,
         Self::FewTasks,
@@ -89,6 +93,7 @@ impl Part {
             Self::Handovers => "handovers",
             Self::Strides => "strides",
             Self::Bandwidth => "bandwidth",
+            Self::Walks => "walks",
             Self::Faults => "faults",
             Self::Serial => "serial",
             Self::FewTasks => "few_tasks",

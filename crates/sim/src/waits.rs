@@ -104,6 +104,8 @@ pub(crate) struct Reason {
     pub(crate) line: u32,
     /// The share of its time that it spends behind other lines on the wires.
     pub(crate) wires: Ticks,
+    /// The share that the walk to its page takes.
+    pub(crate) walk: Ticks,
 }
 
 /// A line that misses, in flight.
@@ -256,7 +258,7 @@ impl Waits {
     ) -> (Ticks, Reason) {
         let Line { line, passed, latency, walk, stream, part, taken, .. } = line;
         let wires = passed.since(now.clock);
-        let reason = Reason { part, line, wires };
+        let reason = Reason { part, line, wires, walk };
         let wait = if let Some(taken) = taken {
             let before = self.all(flight, now.clock);
             self.waited = Reason { part: Part::Handovers, ..reason };
@@ -306,7 +308,7 @@ impl Waits {
 mod tests {
     use super::*;
 
-    const MEMORY: Reason = Reason { part: Part::Memory, line: 0, wires: Ticks(0) };
+    const MEMORY: Reason = Reason { part: Part::Memory, line: 0, wires: Ticks(0), walk: Ticks(0) };
 
     fn takes(latency: u64, dependent: bool) -> Takes {
         Takes { walk: Ticks::default(), latency: Ticks(latency), dependent }

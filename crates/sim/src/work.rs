@@ -294,7 +294,7 @@ impl<'a> Serial<'a> {
                     core.memory.write_back(worker, passing);
                 }
                 let bus = if from_memory { core.memory.read(worker, passing) } else { now.clock };
-                let reason = Reason { part: Part::Memory, line, wires: Ticks::default() };
+                let reason = Reason { part: Part::Memory, line, ..Reason::default() };
                 core.clock += if touch.streaming {
                     core.waits.stream(hardware.flight, now.clock, latency, stream, bus, reason)
                 } else {

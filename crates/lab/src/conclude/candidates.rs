@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use befit_machine::{Bytes, ClusterId, Machine, Placement, WorkerId};
+use befit_machine::{Bytes, ClusterId, MOST_PAGES, Machine, Placement, WorkerId};
 use befit_program::{Footprint, Program, TaskId};
 use befit_sched::{Options, SchedulerKind, Thresholds};
 use serde::Serialize;
@@ -60,6 +60,8 @@ pub enum Change {
     },
     /// Pages at the memory nearest to the worker that touches them first.
     FirstTouch,
+    /// Pages of 2 MiB, of which a TLB holds as many as of those of 4 KiB.
+    HugePages,
 }
 
 /// Whether the policy places tasks by their sizes on `machine`.
@@ -107,6 +109,7 @@ impl Comparison<'_> {
                 let all = [self.policies(), self.sigmas(), self.first_touch()];
                 all.into_iter().flatten().collect()
             }
+            Cause::Walks => self.huge_pages(),
             Cause::Imbalance | Cause::Caches => self.policies(),
             // Of these, what can be tried has been.
             Cause::WrongSizes
@@ -237,6 +240,15 @@ impl Comparison<'_> {
         vec![Candidate { machine: Some(machine), ..change }]
     }
 
+    fn huge_pages(&self) -> Vec<Candidate> {
+        const TIMES: u32 = 512;
+        let mut machine = self.machine.clone();
+        let Some(pages) = &mut machine.memory.pages else { return Vec::new() };
+        pages.tlb = pages.tlb.saturating_mul(TIMES).min(MOST_PAGES);
+        let change = self.candidate(Change::HugePages, self.best.scheduler);
+        vec![Candidate { machine: Some(machine), ..change }]
+    }
+
     /// All but sizes as measured.
     #[cfg(test)]
     pub(super) fn all(&self) -> Vec<Candidate> {
@@ -247,6 +259,7 @@ impl Comparison<'_> {
             self.policies(),
             self.sigmas(),
             self.first_touch(),
+            self.huge_pages(),
             vec![self.one_worker_a_core()],
         ];
         all.into_iter().flatten().collect()

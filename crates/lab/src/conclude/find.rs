@@ -82,6 +82,7 @@ fn of_scheduler(program: &Program, machine: &Machine, shares: &Shares) -> Vec<Lo
         (Cause::Memory, Part::Memory),
         (Cause::OtherCaches, Part::OtherCaches),
         (Cause::Caches, Part::Caches),
+        (Cause::Walks, Part::Walks),
         (Cause::PageFaults, Part::Faults),
     ] {
         add(cause, shares.of(part), figure("misses", result.last_level_misses.median.0 as f64));

@@ -120,6 +120,8 @@ pub enum Cause {
     OtherCaches,
     /// Lines come from farther caches of the same socket.
     Caches,
+    /// Pages are in use that a TLB does not hold.
+    Walks,
     /// Several workers share a core.
     Oversubscription,
     /// Pages are touched for the first time.

@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 
 use super::MachineSpec;
-use crate::{Cache, MOST_OBJECTS, MOST_TABLES, MachineError, Placement, Worker};
+use crate::{Cache, MOST_OBJECTS, MOST_PAGES, MOST_TABLES, MachineError, Placement, Worker};
 
 /// Nesting beyond this is refused before it can exhaust the stack. Levels fall from at most 255, so
 /// only groups without meaning can nest deeper.
 const DEEPEST: usize = 512;
 
-/// More pages than any TLB holds.
-const MOST_PAGES: u32 = 1 << 20;
 /// More cycles than any walk takes.
 const LONGEST_WALK: f64 = 1e6;
 

@@ -204,6 +204,9 @@ impl Loading {
             return Err("bytes follow the name".into());
         }
         let line_size = Bytes(cursor.varint().ok_or(CUT)?);
+        if !line_size.0.is_power_of_two() {
+            return Err(format!("lines of {} bytes: no power of two", line_size.0));
+        }
         let small = |n: Option<u64>| {
             u32::try_from(n.ok_or(CUT)?).map_err(|_| "a number does not fit 32 bits")
         };

@@ -7,7 +7,7 @@ use befit_sim::Part;
 use super::paragraph;
 
 /// What parts of the account are shown as, in order.
-const SHOWN: [(&str, &[Part]); 14] = [
+const SHOWN: [(&str, &[Part]); 15] = [
     ("program", &[Part::Work, Part::SharedCores]),
     ("scheduling", &[Part::Forks, Part::Policy, Part::Locks]),
     ("wait: near caches", &[Part::Caches]),
@@ -16,6 +16,7 @@ const SHOWN: [(&str, &[Part]); 14] = [
     ("wait: lines to and fro", &[Part::Handovers]),
     ("wait: strided walks", &[Part::Strides]),
     ("wait: bandwidth", &[Part::Bandwidth]),
+    ("wait: walks to pages", &[Part::Walks]),
     ("page faults", &[Part::Faults]),
     ("idle: serial strand", &[Part::Serial]),
     ("idle: few tasks yet", &[Part::FewTasks]),

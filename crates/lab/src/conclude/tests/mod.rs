@@ -249,6 +249,25 @@ fn a_strided_walk() {
 }
 
 #[test]
+fn pages_that_a_tlb_does_not_hold() {
+    // Each task comes back again and again to one line in each of 128 pages, in no order.
+    let program = program(|b| {
+        tree(b, 0, 64, &|b, task| {
+            for round in 0..20 {
+                let page = |i: u64| task * 128 + (i * i * 37 + i * 11 + round) % 128;
+                read(b, (0..128).map(|i| page(i) * 64 + page(i) * 7 % 64), 4);
+            }
+        });
+    });
+    let machine = |told| machine(&format!("({told}) {SOCKETS}"));
+    let conclusion = conclude(&program, &machine("tlb=32 walk=400"));
+    assert_eq!(conclusion.losses.first().map(|loss| loss.cause), Some(Cause::Walks));
+    let change = conclusion.suggestions.first().map(|suggestion| &suggestion.change);
+    assert_eq!(change, Some(&Change::HugePages));
+    assert_ne!(first(&program, &machine("tlb=8192 walk=400")), Some(Cause::Walks));
+}
+
+#[test]
 fn a_wrong_size() {
     // Each task declares half a last-level cache and touches 4 KiB.
     let program = program(|b| {

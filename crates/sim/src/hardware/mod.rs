@@ -1,5 +1,7 @@
 //! What all strands run through: the caches, the memory, the cores, and what they cost.
 
+mod charge;
+
 use befit_cache::{Access, Found, Hierarchy, PrefetchPlan};
 use befit_machine::{CleanSource, Cluster, ClusterId, Lines, Machine, Worker, WorkerId};
 use befit_program::{Program, Sample, Touch};
@@ -13,12 +15,12 @@ use crate::{
     execution::OPERATION,
     hot::Hot,
     latency,
-    ledger::{Booking, Miss},
+    ledger::Booking,
     line_size,
     memory::{Memory, Passing},
     sampled::{self, scale},
     tlb::Tlbs,
-    waits::{InFlight, Reason, Waits},
+    waits::{InFlight, Waits},
     work,
 };
 
@@ -267,105 +269,6 @@ impl Hardware {
         let reason = waits.waited;
         self.charge(worker, more, reason);
         wait + more
-    }
-
-    /// Worker `worker` has waited.
-    #[inline]
-    pub(crate) fn charge(
-        &mut self,
-        worker: WorkerId,
-        wait: Ticks,
-        Reason { part, line, wires }: Reason,
-    ) {
-        if !self.accounted || wait == Ticks::default() {
-            return;
-        }
-        let wires = match part {
-            // Fewer lines would take less of the wires, too.
-            Part::Handovers | Part::Strides => Ticks::default(),
-            _ => wires.min(wait),
-        };
-        let account = &mut self.accounts[worker.index()];
-        account.charge(Part::Bandwidth, wires);
-        account.charge(part, wait.since(wires));
-        if part == Part::Handovers {
-            self.handovers.waited(line, wait);
-        }
-    }
-
-    /// Worker `worker` has spent `time` on operations, of which this share would do alone on the
-    /// fastest core.
-    pub(crate) fn worked(&mut self, worker: WorkerId, time: Ticks, alone: f64) {
-        if !self.accounted {
-            return;
-        }
-        let work = Ticks((time.0 as f64 * alone) as u64);
-        let account = &mut self.accounts[worker.index()];
-        account.charge(Part::Work, work);
-        account.charge(Part::SharedCores, time.since(work));
-    }
-
-    /// What a wait for a line of `worker` is charged to: of where it was found and how it is used.
-    #[inline]
-    fn part(&mut self, worker: WorkerId, touch: Touch, line: u32, access: &Access) -> Part {
-        if !self.accounted {
-            return Part::Memory;
-        }
-        let own = match access.found {
-            Found::Own(cluster) if self.private[cluster.index()] => {
-                if access.invalidated {
-                    self.handovers.takes(worker, line, true);
-                }
-                if self.is_nearest(cluster) {
-                    return Part::Caches;
-                }
-                true
-            }
-            Found::Memory => true,
-            _ => false,
-        };
-        if !own && self.handovers.takes(worker, line, touch.write) {
-            return Part::Handovers;
-        }
-        if !touch.streaming && self.strides[worker.index()].goes_on(line) {
-            return Part::Strides;
-        }
-        match access.found {
-            Found::Own(_) | Found::Sibling(_) => Part::Caches,
-            Found::Remote { modified, .. } if modified || !self.clean_from_memory => {
-                Part::OtherCaches
-            }
-            _ => Part::Memory,
-        }
-    }
-
-    /// Counts a line that did not come from a private cache.
-    fn count(&mut self, worker: WorkerId, found: Found, each: u64) {
-        let counts = &mut self.counts[worker.index()];
-        match found {
-            Found::Own(cluster) if self.private[cluster.index()] => {}
-            Found::Own(_) | Found::Sibling(_) => counts.private_misses += each,
-            Found::Remote { .. } | Found::Memory => {
-                counts.private_misses += each;
-                counts.llc_misses += each;
-            }
-        }
-    }
-
-    /// Books where the touch's line comes from.
-    fn book(&mut self, worker: WorkerId, touch: Touch, access: &Access, part: Part) {
-        let from_memory = self.clean_from_memory;
-        let place = self.place(self.line(worker, touch));
-        let far = match access.found {
-            Found::Own(_) | Found::Sibling(_) => false,
-            Found::Remote { from, modified } if modified || !from_memory => {
-                self.memory.is_far(worker, from)
-            }
-            _ => self.memory.is_far_home(worker, place),
-        };
-        if let Some(booking) = &mut self.booking {
-            booking.book(touch, Miss::new(access, from_memory, far, part));
-        }
     }
 
     /// The lines of the program before `line`, of this machine.
