@@ -264,7 +264,7 @@ fn pages_that_a_tlb_does_not_hold() {
     assert_eq!(conclusion.losses.first().map(|loss| loss.cause), Some(Cause::Walks));
     let change = conclusion.suggestions.first().map(|suggestion| &suggestion.change);
     assert_eq!(change, Some(&Change::HugePages));
-    assert_ne!(first(&program, &machine("tlb=8192 walk=400")), Some(Cause::Walks));
+    assert_ne!(first(&program, &machine("tlb=32 walk=1 tables=0")), Some(Cause::Walks));
 }
 
 #[test]
