@@ -449,12 +449,18 @@ fn strands_of_known_length_are_timed_within_a_fifth() {
     assert!(tries.len() < 20, "{tries:?}");
 }
 
-/// Also while other programs run: each clock counts the time of its own thread or process.
+/// Also while other programs run: each clock counts the time of its own thread or process. A core
+/// may slow down in the middle of a run, so a few runs may be wrong.
 #[test]
 fn of_the_processor_time_a_region_has_its_own_share() {
-    let timed = timed("before", &program("before")).unwrap();
-    let share = timed.regions_ps as f64 / timed.process_ps as f64;
-    assert!((0.25..0.4).contains(&share), "{share}");
+    let program = program("before");
+    let wrong = || {
+        let timed = timed("before", &program).unwrap();
+        let share = timed.regions_ps as f64 / timed.process_ps as f64;
+        (!(0.25..0.4).contains(&share)).then_some(share)
+    };
+    let tries: Vec<_> = (0..20).map_while(|_| wrong()).collect();
+    assert!(tries.len() < 20, "{tries:?}");
 }
 
 #[test]
