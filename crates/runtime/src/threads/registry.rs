@@ -36,7 +36,7 @@ use crate::{
         latch::{Latch, ThreadLatch},
         marks::Marks,
         primitive::{AtomicU32, AtomicUsize, Mutex, UnsafeCell, current_cpu, lock},
-        scope::Fifos,
+        scope::{Fifos, Spare},
         sleep::PutOff,
     },
 };
@@ -80,6 +80,8 @@ pub(crate) struct Registry {
     pub(super) filled: Marks,
     /// What was [spawned](crate::spawn_fifo()) to be run in order.
     pub(super) fifos: Fifos,
+    /// Memory of tasks that its workers have too much of.
+    spare_blocks: Spare,
     pub(super) seed: u64,
     /// The CPUs that the threads are pinned to; none if they are not.
     pub(super) claim: Option<Claim>,
@@ -123,6 +125,7 @@ impl Registry {
             outboxes: (0..threads).map(|_| Arc::new(Outbox::new())).collect(),
             filled: Marks::new(threads),
             fifos: Fifos::new(threads),
+            spare_blocks: Spare::none(),
             seed,
             claim,
             engine,
@@ -278,6 +281,11 @@ impl Registry {
         self.waiting.fetch_sub(1, Relaxed);
         no_unwind.over();
         job.into_result()
+    }
+
+    /// Memory of tasks that its workers have too much of.
+    pub(super) fn spare_blocks(&self) -> &Spare {
+        &self.spare_blocks
     }
 
     /// The sizes that a spawned task goes by, which itself declares `declared`. It is spawned on

@@ -14,7 +14,10 @@ use std::{
 use befit_machine::Bytes;
 use befit_sched::TaskInfo;
 
-pub(super) use self::{block::Blocks, credits::Credits};
+pub(super) use self::{
+    block::{Blocks, Spare},
+    credits::Credits,
+};
 pub(crate) use self::{
     credits::HeldCredits,
     jobs::{Fifos, spawn_broadcast_into, spawn_fifo_into, spawn_into},
