@@ -33,7 +33,8 @@ pub struct Timed {
     /// By [`StrandId`]: the least time of the runs, without the price of an event, and the page
     /// faults of that run.
     pub strands: Vec<Timing>,
-    /// Picoseconds of all regions together, in the best run without a clock between them.
+    /// Picoseconds of all regions together, in a run without a clock between them: in that of the
+    /// median time, for runs differ by where the system places their pages.
     pub total_ps: u64,
     /// Picoseconds of processor time that all regions used in that run: less than they took if
     /// other programs ran meanwhile.
@@ -94,19 +95,14 @@ pub fn time(
         apart = classes_apart(program, &timed.strands, &others.strands);
         timed.take_less(others);
     }
-    let mut total = run(true, 1, repeats)?;
-    let mut second = u64::MAX;
-    for number in 2..=repeats {
-        let other = run(true, number, repeats)?;
-        second = second.min(other.total_ps.max(total.total_ps));
-        if other.total_ps < total.total_ps {
-            total = other;
-        }
+    let totals = (1..=repeats).map(|number| run(true, number, repeats));
+    let mut totals = totals.collect::<Result<Vec<_>, _>>()?;
+    totals.sort_by_key(|total| total.total_ps);
+    if let [best, second, ..] = &totals[..] {
+        apart = apart.max(second.total_ps as f64 / best.total_ps.max(1) as f64 - 1.0);
     }
-    let Timed { total_ps, regions_ps, process_ps, faults_total, .. } = total;
-    if repeats > 1 {
-        apart = apart.max(second as f64 / total_ps.max(1) as f64 - 1.0);
-    }
+    let Timed { total_ps, regions_ps, process_ps, faults_total, .. } =
+        totals.swap_remove((totals.len() - 1) / 2);
     Ok(Timed { total_ps, regions_ps, process_ps, faults_total, apart, ..timed })
 }
 
