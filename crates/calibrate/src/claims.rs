@@ -105,6 +105,7 @@ mod tests {
             walk: None,
             walk_gather: None,
             tables: 1,
+            random_frames: true,
             read: any,
             copy: any,
             update: any,

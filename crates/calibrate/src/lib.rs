@@ -107,6 +107,9 @@ pub struct Calibration {
     pub walk_gather: Option<Figure>,
     /// Lines of page tables that a walk reads.
     pub tables: u32,
+    /// Whether the system gives programs pages one by one, so that any of memory's frames may
+    /// follow one another.
+    pub random_frames: bool,
     /// A line of a stream from memory that one core reads.
     pub read: Figure,
     /// A line of a stream that one core reads and writes.

@@ -93,6 +93,13 @@ pub(crate) fn tables() -> u32 {
     if is_virtual { 2 } else { 1 }
 }
 
+/// Whether the system gives ordinary programs their pages one by one: so do all but Linux where it
+/// makes huge pages of whatever it can. Those of 2 MiB have their frames side by side.
+pub(crate) fn have_random_frames() -> bool {
+    let huge = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    !huge.is_ok_and(|choice| choice.contains("[always]"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -423,6 +423,7 @@ impl Rounds {
             walk,
             walk_gather,
             tables: pages::tables(),
+            random_frames: pages::have_random_frames(),
             window: Figure::rate(&self.samples["window"]),
             operation: time("operation"),
             inlined: time("inlined"),

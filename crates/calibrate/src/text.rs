@@ -159,6 +159,8 @@ impl Calibration {
             words.push(format!("walk={:.1}", cycles(walk)));
             words.push(format!("walks={walks:.1}"));
             words.push(format!("tables={}", self.tables));
+            let frames = if self.random_frames { "random" } else { "sidebyside" };
+            words.push(format!("frames={frames}"));
         }
         if let Some(modified) = self.far_modified {
             words.push(format!("remote={:.0}", cycles(modified.value)));

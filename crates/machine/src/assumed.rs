@@ -6,7 +6,7 @@
 //! give the figures in a synthetic string.
 
 use crate::{
-    Bytes, Cache, CleanSource, Cycles, Inclusion, Level, Memory, Pages, Placement, Prices,
+    Bytes, Cache, CleanSource, Cycles, Frames, Inclusion, Level, Memory, Pages, Placement, Prices,
     Replacement,
 };
 
@@ -59,7 +59,8 @@ pub fn memory() -> Memory {
 
 /// How pages are found where only a part of it is told: 1536 entries and two walks at once, as on
 /// Skylake-SP and Zen 2; 50 cycles a walk.
-pub(crate) const PAGES: Pages = Pages { tlb: 1536, walk: 50.0, walks: 2.0, tables: 1 };
+pub(crate) const PAGES: Pages =
+    Pages { tlb: 1536, walk: 50.0, walks: 2.0, tables: 1, frames: Frames::SideBySide };
 
 /// What scheduling costs where it was not measured: figures of befit's own threads on x86 servers
 /// of 2020 to 2024, rounded. A sleeping worker is awake 5 µs after the call that wakes it; a page

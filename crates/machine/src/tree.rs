@@ -147,6 +147,18 @@ pub struct Pages {
     /// Lines of the lowest level of page tables that a walk reads: 1, and in a virtual machine 2,
     /// the guest's and the host's. At most [`MOST_TABLES`].
     pub tables: u32,
+    /// Which frames of memory they lie in.
+    pub frames: Frames,
+}
+
+/// Which frames of memory a program's pages lie in. It decides which sets of caches they share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Frames {
+    /// Side by side, as within a huge page.
+    #[default]
+    SideBySide,
+    /// Any, as systems give them out one by one.
+    Random,
 }
 
 /// More pages than any TLB holds.

@@ -178,7 +178,7 @@ impl<'a> Execution<'a> {
             }
             let (plan, touch) = (&self.plans[self.at], self.ahead[self.at]);
             let ahead = clock.since(turn);
-            if clock > turn && hardware.awaits_its_turn::<HOT>(plan, touch, ahead) {
+            if clock > turn && hardware.awaits_its_turn::<HOT>(worker, plan, touch, ahead) {
                 break;
             }
             if let (Some(codes), Some(booking)) = (&mut self.codes, &mut hardware.booking) {

@@ -80,7 +80,7 @@ impl Hardware {
         {
             return hot.caches.prefetch(LineAccess { worker, line, write });
         }
-        self.caches.prefetch(LineAccess { worker, line, write })
+        self.caches.prefetch(LineAccess { worker, line: self.physical(line), write })
     }
 
     /// Whether a worker that is `ahead` of the next one waits for its turn before a planned touch:
@@ -88,6 +88,7 @@ impl Hardware {
     #[inline]
     pub(crate) fn awaits_its_turn<const HOT: bool>(
         &self,
+        worker: WorkerId,
         plan: &PrefetchPlan,
         touch: Touch,
         ahead: Ticks,
@@ -95,7 +96,7 @@ impl Hardware {
         if self.is_hot::<HOT>(touch) {
             ahead > SLICE || self.atomics.has(touch.line)
         } else {
-            self.atomics.has(plan.line())
+            self.atomics.has(self.planned(worker, plan, touch))
         }
     }
 

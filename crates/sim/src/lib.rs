@@ -22,6 +22,7 @@ mod env;
 mod execution;
 pub mod footprint;
 mod forks;
+mod frames;
 mod hardware;
 mod herd;
 mod hot;

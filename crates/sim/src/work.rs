@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The method of [`fit`], counted up where it changes: what other methods found is not kept.
-pub const GENERATION: u32 = 8;
+pub const GENERATION: u32 = 9;
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
 /// beyond the last it grows by the operations.
@@ -319,7 +319,8 @@ impl<'a> Serial<'a> {
 /// Makes the touch on the only worker: the machine's line, and where it was found.
 fn access(hardware: &mut Hardware, touch: Touch) -> (u32, Access) {
     let line = hardware.line(WorkerId(0), touch);
-    let access = LineAccess { worker: WorkerId(0), line, write: touch.write };
+    let physical = hardware.physical(line);
+    let access = LineAccess { worker: WorkerId(0), line: physical, write: touch.write };
     (line, hardware.caches.access_planned(&hardware.caches.prefetch(access)))
 }
 

@@ -2,8 +2,8 @@
 
 use super::Attribute;
 use crate::{
-    Bytes, Cache, CleanSource, Cycles, Inclusion, Issue, Link, MachineError, MachineSpec, Memory,
-    Pages, Placement, Replacement, assumed,
+    Bytes, Cache, CleanSource, Cycles, Frames, Inclusion, Issue, Link, MachineError, MachineSpec,
+    Memory, Pages, Placement, Replacement, assumed,
 };
 
 /// hwloc's own attributes that say nothing about caches.
@@ -12,7 +12,7 @@ const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
 /// The attributes of a machine.
 const MACHINE: &str = "mhz, latency, remote, far, clean, controllers, bandwidth, fabric, \
                        package-link, parallelism, streams, window, placement, tlb, walk, walks, \
-                       tables, operation, instructions, issue, inlined, pending, spawn, job, call, \
+                       tables, frames, operation, instructions, issue, inlined, pending, spawn, job, call, \
                        lock, steal, far-steal, poll, wake, fault";
 
 /// The attributes of a cache.
@@ -27,6 +27,13 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         "far" => memory.far_latency = Cycles(number(a)?),
         "fabric" => memory.fabric = Some(number(a)?),
         "package-link" => memory.package_link = Some(number(a)?),
+        "frames" => {
+            pages(memory).frames = match a.value {
+                "random" => Frames::Random,
+                "sidebyside" => Frames::SideBySide,
+                _ => return Err(a.token.error("frames is random or sidebyside")),
+            }
+        }
         "clean" => {
             memory.clean = match a.value {
                 "memory" => CleanSource::Memory,

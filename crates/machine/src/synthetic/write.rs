@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    Cache, CleanSource, ClusterId, Inclusion, Machine, Pages, Placement, Replacement, Worker,
-    WorkerId,
+    Cache, CleanSource, ClusterId, Frames, Inclusion, Machine, Pages, Placement, Replacement,
+    Worker, WorkerId,
 };
 
 impl Machine {
@@ -81,8 +81,12 @@ impl Machine {
             }
         }
         let _ = write!(text, " parallelism={} window={}", m.parallelism, m.window);
-        if let Some(Pages { tlb, walk, walks, tables }) = m.pages {
+        if let Some(Pages { tlb, walk, walks, tables, frames }) = m.pages {
             let _ = write!(text, " tlb={tlb} walk={walk} walks={walks} tables={tables}");
+            text += match frames {
+                Frames::SideBySide => " frames=sidebyside",
+                Frames::Random => " frames=random",
+            };
         }
         match m.placement {
             Placement::Interleaved => text += " placement=interleaved",

@@ -13,6 +13,7 @@ use crate::{
     atomics::Atomics,
     clock::Ticks,
     execution::OPERATION,
+    frames::PageFrames,
     hot::Hot,
     latency,
     ledger::Booking,
@@ -54,6 +55,8 @@ pub(crate) struct Hardware {
     fault: Ticks,
     /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
     touched: Vec<u64>,
+    /// Where the program's pages lie; `None` where they lie side by side.
+    frames: Option<PageFrames>,
     pub(crate) tlbs: Option<Tlbs>,
     pub(crate) atomics: Atomics,
     /// Which misses overlap.
@@ -164,10 +167,12 @@ impl Hardware {
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
         let fault = Ticks::fractional(faults * machine.prices.fault);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
-        let tlbs = Tlbs::new(machine, core_count, lines, coarser, each);
+        let frames = PageFrames::new(machine, lines, coarser, each, seed);
+        let physical = frames.as_ref().map_or(lines, PageFrames::lines);
+        let tlbs = Tlbs::new(machine, core_count, physical, coarser, each);
         let (tlbs, tables) = tlbs.map_or((None, 0), |(tlbs, tables)| (Some(tlbs), tables));
         Ok(Self {
-            caches: sampled::caches(sample, machine, lines.saturating_add(tables), seed)?,
+            caches: sampled::caches(sample, machine, physical.saturating_add(tables), seed)?,
             hot: Hot::new(sample, machine, seed)?,
             memory: Memory::new(machine, line, lines, each)?,
             transfer: machine
@@ -196,6 +201,7 @@ impl Hardware {
             } else {
                 vec![0; (u64::from(shared_lines) * each) as usize / PAGE_LINES as usize / 64 + 1]
             },
+            frames,
             tlbs,
             atomics: Atomics::new(program, machine, sample, coarser),
             flight,
@@ -233,6 +239,7 @@ impl Hardware {
     pub(crate) fn prepare_all_but(&mut self, new: f64) {
         let lines = (f64::from(self.shared_lines) * (1.0 - new)) as u32;
         for line in 0..lines {
+            let line = self.physical(line);
             let _ = self.caches.access(WorkerId(0), line, true);
         }
     }
@@ -247,6 +254,18 @@ impl Hardware {
     pub(crate) fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
         let line = touch.line >> self.coarser;
         if touch.stack { self.shared_lines + worker.0 * self.stack_lines + line } else { line }
+    }
+
+    /// Where the caches look for `line`, of this machine.
+    #[inline]
+    pub(crate) fn physical(&self, line: u32) -> u32 {
+        self.frames.as_ref().map_or(line, |frames| frames.of(line))
+    }
+
+    /// The line of a touch by `worker`, as planned.
+    #[inline]
+    pub(crate) fn planned(&self, worker: WorkerId, plan: &PrefetchPlan, touch: Touch) -> u32 {
+        if self.frames.is_some() { self.line(worker, touch) } else { plan.line() }
     }
 
     /// Worker `worker` begins to run strands at `now`.
@@ -329,7 +348,7 @@ impl Hardware {
             let line = self.found(worker, touch, touch.line, access, passing);
             return line.single(self.each);
         }
-        let line = plan.line();
+        let line = self.planned(worker, plan, touch);
         let access = self.caches.access_planned(plan);
         let passing = Passing { place: self.place(line), single: false, now };
         self.found(worker, touch, line, access, passing)
