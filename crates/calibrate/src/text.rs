@@ -179,9 +179,7 @@ impl Calibration {
         };
         price("inlined", Some(self.inlined));
         price("pending", Some(self.pending));
-        // The policy is called twice for a task: where it is spawned, and where it is taken.
-        let calls = 2.0 * (self.call.value + self.lock.value);
-        price("spawn", Some(self.spawn.map(|time| (time - calls).max(0.0))));
+        price("spawn", Some(self.spawn));
         price("job", Some(self.job));
         price("call", Some(self.call));
         price("lock", Some(self.lock));

@@ -68,7 +68,7 @@ pub(crate) const PAGES: Pages =
 pub fn prices(mhz: u32) -> Prices {
     Prices {
         inlined: 2.0,
-        spawn: 0.0,
+        spawn: 100.0,
         job: 0.0,
         pending: 20.0,
         call: 50.0,

@@ -23,6 +23,7 @@ use crate::{
     idle::{Idle, Runs},
     jobs::Jobs,
     occupancy::Claims,
+    outbox::Outbox,
     sampled::scale,
     tasks::Tasks,
     trace::{Trace, Tracing},
@@ -78,6 +79,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) prices: Prices,
     pub(crate) stopwatch: Stopwatch,
     pub(crate) jobs: Jobs,
+    /// Per worker, where the policy lets workers keep what they spawn.
+    pub(crate) outboxes: Vec<Outbox>,
     pub(crate) workers: Vec<Worker<'a>>,
     /// Workers that run nothing.
     pub(crate) idle: usize,
@@ -151,6 +154,7 @@ impl<'a> Engine<'a> {
             waiting: HashMap::new(),
             stopwatch: Stopwatch::new(machine.mhz, settings.costs.scale),
             jobs: Jobs::new(machine.workers().len()),
+            outboxes: vec![Outbox::default(); machine.workers().len()],
             idle: machine.workers().len(),
             workers,
             hardware,
@@ -299,7 +303,7 @@ impl<'a> Engine<'a> {
         while let Some(task) = gone.take() {
             let (has_ended, parent) = self.tasks.let_go(task);
             if has_ended {
-                if self.tasks.progress_mut(task).given {
+                if self.capabilities.follows_tasks && self.tasks.progress_mut(task).given {
                     let notes = *self.tasks.notes(task);
                     self.finish(w, |scheduler, env| scheduler.task_ended(w, &notes, env));
                 }
@@ -317,11 +321,7 @@ impl<'a> Engine<'a> {
         if let Some(herd) = self.herd.as_mut().filter(|_| was_woken) {
             herd.looks();
         }
-        let found = if self.ready == 0 && self.herd.is_some() {
-            None
-        } else {
-            self.in_policy(w, |scheduler, env| scheduler.get(w, Ask::ANYTHING, env))
-        };
+        let found = if self.ready == 0 && self.herd.is_some() { None } else { self.get(w) };
         let worker = &mut self.workers[w.index()];
         let now = worker.clock;
         let Some(Ready { job, task: notes, stage }) = found else {
@@ -364,6 +364,15 @@ impl<'a> Engine<'a> {
         *running = Some(entry);
     }
 
+    /// What worker `w` runs next: of its own outbox, or from the policy.
+    fn get(&mut self, w: WorkerId) -> Option<Ready<TaskId>> {
+        let ask = |engine: &mut Self| {
+            engine.in_policy(w, |scheduler, env| scheduler.get(w, Ask::ANYTHING, env))
+        };
+        let found = self.take_back(w).or_else(|| ask(self));
+        if found.is_none() && self.move_from_others(w) { ask(self) } else { found }
+    }
+
     /// Gives the policy a task to start.
     pub(crate) fn add(&mut self, w: WorkerId, task: TaskId) {
         let progress = self.tasks.progress_mut(task);
@@ -372,7 +381,16 @@ impl<'a> Engine<'a> {
         self.make_ready(w, ready);
     }
 
+    /// Something bound to `anchor` is in the outbox of worker `w`.
+    pub(crate) fn becomes_ready(&mut self, w: WorkerId, anchor: ClusterId) {
+        self.ready += 1;
+        let now = self.workers[w.index()].clock;
+        self.reasons.ready(now, anchor);
+        self.wake(ClusterId::ROOT, now);
+    }
+
     fn make_ready(&mut self, w: WorkerId, ready: Ready<TaskId>) {
+        self.empty_outbox(w);
         self.ready += 1;
         let start = self.workers[w.index()].clock;
         self.reasons.ready(start, ready.task.anchor);

@@ -1,7 +1,8 @@
 //! What a virtual worker does where the task that it runs forks, waits and ends.
 //!
 //! The rules are those of threads: `crates/runtime/src/threads/fork/README.md` specifies them, and
-//! `befit_sched::forks` decides for both. Spawns go to the policy at once. A `join` (two forks and
+//! `befit_sched::forks` decides for both. Spawns go to the policy, or to the [outbox](crate::outbox).
+//! A `join` (two forks and
 //! a sync that waits for just these) is inlined, pending, or placed by the policy.
 
 use befit_machine::{ClusterId, WorkerId};
@@ -61,12 +62,16 @@ impl Engine<'_> {
     fn spawn(&mut self, w: WorkerId, entry: &mut Entry) {
         let spawned = std::mem::take(&mut self.tasks.forks);
         for task in &spawned {
-            self.pay(w, self.prices.costs.spawn);
+            self.pay(w, self.prices.costs.spawn / 2.0);
             self.tasks.progress_mut(*task).spawned = Some(w);
             match self.jobs.spawned(w) {
                 Block::Own => {}
                 Block::From(other) => self.pay_handover(w, other),
                 Block::New => self.pay(w, self.prices.costs.job),
+            }
+            if self.capabilities.own_newest_first {
+                self.put_out(w, *task);
+                continue;
             }
             self.suspend(w, entry);
             self.add(w, *task);
@@ -257,17 +262,30 @@ impl Engine<'_> {
     pub(crate) fn starts_spawned(&mut self, w: WorkerId, task: TaskId) {
         let Some(spawner) = self.tasks.progress_mut(task).spawned else { return };
         self.jobs.started(w);
+        // Half of the price is that of making the task, half that of starting it.
+        self.pay(w, self.prices.costs.spawn / 2.0);
         if spawner != w {
             self.pay_handover(w, spawner);
         }
     }
 
     /// Lines of a task that `other` wrote come to worker `w`: together, in the time of one.
-    fn pay_handover(&mut self, w: WorkerId, other: WorkerId) {
+    pub(crate) fn pay_handover(&mut self, w: WorkerId, other: WorkerId) {
+        let way = self.handover(w, other);
+        self.pay_time(w, way);
+    }
+
+    /// The same for a worker that looks for work.
+    pub(crate) fn look_handover(&mut self, w: WorkerId, other: WorkerId) {
+        let way = self.handover(w, other);
+        self.workers[w.index()].clock += way;
+    }
+
+    fn handover(&self, w: WorkerId, other: WorkerId) -> Ticks {
         let mut above = self.machine.path(w);
         let common = above.find(|cluster| self.machine.cluster(*cluster).has(other));
         let way = self.hardware.handover(w, other, common.unwrap_or(ClusterId::ROOT));
-        self.pay_time(w, Ticks(way.0 / u64::from(self.prices.costs.scale)));
+        Ticks(way.0 / u64::from(self.prices.costs.scale))
     }
 
     /// Whether the task forks. A task that does has a fork among its first operations: between two

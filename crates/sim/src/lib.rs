@@ -31,6 +31,7 @@ mod jobs;
 mod ledger;
 mod memory;
 mod occupancy;
+mod outbox;
 mod outcome;
 pub mod sampled;
 mod settings;
