@@ -429,6 +429,7 @@ impl<'a> Engine<'a> {
             prices: &mut self.prices,
             counts: self.hardware.counts[w.index()],
             locks: &mut worker.locks,
+            had_lock: false,
         };
         *env.now += Ticks::cycles(env.prices.costs.call);
         let result = call(&*self.scheduler, &mut env);

@@ -67,6 +67,8 @@ pub(crate) struct SimEnv<'a> {
     pub(crate) counts: WorkerCounts,
     /// How long it has waited for locks.
     pub(crate) locks: &'a mut Ticks,
+    /// Whether it had the lock that it took last before, and nobody since.
+    pub(crate) had_lock: bool,
 }
 
 impl Env for SimEnv<'_> {
@@ -83,6 +85,7 @@ impl Env for SimEnv<'_> {
         }
         let (free_at, holder) = self.prices.locks[i];
         let held = free_at.since(*self.now);
+        self.had_lock = holder == Some(self.worker);
         let way = holder.filter(|holder| *holder != self.worker);
         let way = way.map_or(0, |holder| self.prices.handover(self.worker, holder));
         *self.locks += held;
@@ -93,11 +96,15 @@ impl Env for SimEnv<'_> {
         self.prices.locks[lock.0 as usize] = (*self.now, Some(self.worker));
     }
 
+    /// What is found comes from the victim, but for the lines of a queue that the worker itself was
+    /// the last to lock: it has these.
     fn steal(&mut self, victim: WorkerId, found: bool) {
         if let (Some(traced), true) = (&mut self.prices.traced, found) {
             traced.push(Steal { thief: self.worker, victim, at: self.now.whole() });
         }
-        *self.now += Ticks::cycles(self.prices.handover(self.worker, victim));
+        if !(found && self.had_lock) {
+            *self.now += Ticks::cycles(self.prices.handover(self.worker, victim));
+        }
         let near = self.prices.are_near(self.worker, victim);
         let steals = &mut self.prices.steals;
         match (found, near) {

@@ -105,11 +105,11 @@ fn idle_caches() {
     assert_eq!(first(&program, &machine(SOCKETS)), Some(Cause::IdleCaches));
 }
 
-/// Tasks that each write their own word 300 times; so many of them share a line.
+/// Tasks that each write their own word a thousand times; so many of them share a line.
 fn counters(tasks: u64, a_line: u64) -> Program {
     program(|b| {
         tree(b, 0, tasks, &|b, task| {
-            for _ in 0..300 {
+            for _ in 0..1000 {
                 b.touch(task / a_line, true, false);
                 b.work(20, 20, 0);
             }
