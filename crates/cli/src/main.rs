@@ -18,6 +18,7 @@ mod options;
 mod output;
 mod progress;
 mod record;
+mod report;
 mod reproduce;
 mod run;
 mod shell;
@@ -43,6 +44,7 @@ use crate::{
     misses::MissesArgs,
     output::print,
     record::RecordArgs,
+    report::ReportArgs,
     reproduce::ReproduceArgs,
     run::RunArgs,
     shell::{CompletionsArgs, ManArgs},
@@ -108,6 +110,8 @@ enum Command {
     /// Compare the sizes that a program's tasks declare, or those learned of them, with what they
     /// touch
     Sizes(SizesArgs),
+    /// Show what came back of a machine that was measured without a checkout
+    Report(ReportArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
     /// List what befit keeps between its runs, with sizes, or clear it
@@ -181,6 +185,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Footprint(args) => args.run(),
         Command::Learn(args) => args.run(),
         Command::Sizes(args) => args.run(),
+        Command::Report(args) => args.run(),
         Command::Topo(args) => {
             let file = args.machine.calibration();
             let figures = file

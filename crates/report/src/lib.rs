@@ -21,6 +21,7 @@ mod kept;
 mod learned;
 mod lines;
 mod matrix;
+mod measured;
 mod misses;
 mod native;
 mod page;
@@ -36,10 +37,12 @@ pub use kept::{cleared, kept};
 pub use learned::render as render_learned;
 pub use lines::{findings, names, recording};
 pub use matrix::{page as matrix_page, render as render_matrix};
+pub use measured::{Measured, MeasuredError, render as render_measured};
 pub use misses::{callgrind, render as render_misses};
 pub use native::render as render_native;
 pub use page::{
     comparison::page as comparison_page,
+    measured::page as measured_page,
     native::page as native_page,
     sizes::{learned_page, page as sizes_page},
     verify::page as verify_page,

@@ -1,6 +1,7 @@
 //! Pages with plots: what several of them need.
 
 pub(crate) mod comparison;
+pub(crate) mod measured;
 pub(crate) mod native;
 pub(crate) mod sizes;
 mod spent;

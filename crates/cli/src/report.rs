@@ -1,0 +1,46 @@
+//! `befit report`: show what came back of a machine that was measured without a checkout.
+
+use std::{fs, path::PathBuf};
+
+use befit_report::{Measured, measured_page, render_measured};
+use clap::Args;
+
+use crate::{
+    fail::Failure,
+    manner::manner,
+    output::{PageArgs, print},
+    progress::Display,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  befit report measured.json
+  befit report measured.json --html measured.html
+
+The file is what measure.sh leaves: docs/machines-measured.md says how to make the folder that it is \
+in, and what the file has.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// The file, of the schema befit.machine-measured/1
+    file: PathBuf,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+impl ReportArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let name = self.file.display();
+        let text = fs::read_to_string(&self.file)
+            .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+        let measured = Measured::read(&text)
+            .map_err(|error| Failure::usage(format!("{name} is not a measured machine: {error}")))?;
+        let display = Display::new();
+        if let Some(page) = self.page.open(&display)? {
+            page.write(&measured_page(&measured))?;
+        }
+        drop(display);
+        print(&render_measured(&measured, manner().width()))
+    }
+}
