@@ -69,29 +69,41 @@ pub(crate) fn pending(pool: &ThreadPool) -> f64 {
     })
 }
 
-/// Nanoseconds of a spawned task that does nothing, of thousands that wait in one scope: as many as
-/// a pool keeps memory for, which is a MiB. On a pool where so many have waited before.
+/// Tasks of a scope for which a pool keeps memory: a MiB.
+const KEPT: u32 = 1 << 13;
+
+/// Nanoseconds of a spawned task that does nothing, of as many that wait in one scope as a pool
+/// keeps memory for. On a pool where so many have waited before.
 pub(crate) fn spawn(pool: &ThreadPool) -> f64 {
-    const TASKS: u32 = 1 << 13;
-    const SCOPES: u32 = 8;
-    let all: f64 = pool.install(|| (0..SCOPES).map(|_| spawned(TASKS)).sum());
-    all * 1e9 / f64::from(SCOPES * TASKS)
+    pool.install(|| spawned_again(8) * 1e9)
 }
 
-/// How many nanoseconds longer it takes where none has waited: of scopes of which each has twice as
-/// many tasks as the one before, so that half of them are in memory that nothing has touched. On a
-/// pool that has run none.
+/// How many nanoseconds longer it takes where none has waited, and where more wait than a pool
+/// keeps memory for: of scopes of which each has twice as many tasks as the one before, so that
+/// half of them are in memory that nothing has touched. On a pool that has run none.
 pub(crate) fn job(pool: &ThreadPool) -> Result<f64, CalibrateError> {
     const LEAST: u32 = 13;
     const MOST: u32 = 17;
-    let longer = |tasks: u32| {
-        let [first, _, again] = [(); 3].map(|()| spawned(tasks));
-        first - again
-    };
     backed(Bytes(64 << 20))?;
-    // In the first scope all is new.
-    let all: f64 = pool.install(|| (LEAST..=MOST).map(|n| longer(1 << n)).skip(1).sum());
-    Ok(all * 1e9 / f64::from((1 << MOST) - (1 << LEAST)))
+    let found: f64 = pool.install(|| {
+        let scopes = (LEAST..=MOST).map(|n| 1 << n).map(|tasks| {
+            let [first, _, again] = [(); 3].map(|()| spawned(tasks));
+            let tasks = f64::from(tasks);
+            // Of the first time half are new. The third time all are in memory that was used.
+            (first - again) / (tasks / 2.0) + again / tasks
+        });
+        // In the first scope all is new.
+        let larger: Vec<f64> = scopes.skip(1).collect();
+        larger.iter().sum::<f64>() / larger.len() as f64 - spawned_again(8)
+    });
+    Ok(found * 1e9)
+}
+
+/// Seconds of a task of which [`KEPT`] wait, in so many scopes, where as many have waited before.
+fn spawned_again(scopes: u32) -> f64 {
+    spawned(KEPT);
+    let all: f64 = (0..scopes).map(|_| spawned(KEPT)).sum();
+    all / f64::from(scopes * KEPT)
 }
 
 /// Seconds of a scope of so many tasks.

@@ -17,8 +17,8 @@ Examples:
   befit report measured.json
   befit report measured.json --html measured.html
 
-The file is what measure.sh leaves: docs/machines-measured.md says how to make the folder that it is \
-in, and what the file has.";
+The file is what measure.sh leaves: docs/machines-measured.md says how to make the folder that it \
+is in, and what the file has.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -34,8 +34,9 @@ impl ReportArgs {
         let name = self.file.display();
         let text = fs::read_to_string(&self.file)
             .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-        let measured = Measured::read(&text)
-            .map_err(|error| Failure::usage(format!("{name} is not a measured machine: {error}")))?;
+        let measured = Measured::read(&text).map_err(|error| {
+            Failure::usage(format!("{name} is not a measured machine: {error}"))
+        })?;
         let display = Display::new();
         if let Some(page) = self.page.open(&display)? {
             page.write(&measured_page(&measured))?;

@@ -89,6 +89,15 @@ impl Measured {
         if !lines.is_empty() {
             lines.push("A part is missing where it failed, or where ten minutes were over.".into());
         }
+        let failed = self.verified.iter().flat_map(|part| &part.failed);
+        lines.extend(failed.map(|why| format!("A kernel was not verified: {why}.")));
+        let not_built = self.peers.iter().flatten().flat_map(|part| &part.not_built);
+        for NotBuilt { runtime, reason } in not_built {
+            let line = format!("The runtime {runtime} is not there: {reason}.");
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
         lines
     }
 
@@ -99,35 +108,58 @@ impl Measured {
         all
     }
 
-    /// Predictions of rrm beside its measurements, by scheduler; none where one of both is missing.
+    /// Predictions of rrm beside its measurements, by scheduler.
     pub(crate) fn rrm(&self) -> Vec<Rrm> {
-        let (Some(predicted), Some(measured)) = (&self.predicted, &self.measured) else {
-            return Vec::new();
-        };
-        let beside = |predicted: &Predicted| {
-            let mut measured = measured.results.iter();
-            let measured = measured.find(|native| native.scheduler == predicted.scheduler)?;
-            Some(Rrm {
-                scheduler: predicted.scheduler.clone(),
-                predicted: predicted.time_cycles.median / predicted.mhz / 1e3,
-                measured: measured.seconds.median * 1e3,
-            })
-        };
-        predicted.results.iter().filter_map(beside).collect()
+        let predicted = self.predicted.iter().flat_map(|part| &part.results);
+        let measured = self.measured.iter().flat_map(|part| &part.results);
+        let mut all: Vec<Rrm> = Vec::new();
+        for row in predicted {
+            let time = row.time_cycles.median / row.mhz / 1e3;
+            all.push(Rrm {
+                scheduler: row.scheduler.clone(),
+                predicted: Some(time),
+                measured: None,
+            });
+        }
+        for native in measured {
+            let time = Some(native.seconds.median * 1e3);
+            match all.iter_mut().find(|row| row.scheduler == native.scheduler) {
+                Some(row) => row.measured = time,
+                None => all.push(Rrm {
+                    scheduler: native.scheduler.clone(),
+                    predicted: None,
+                    measured: time,
+                }),
+            }
+        }
+        all
     }
 }
 
 /// One scheduler's times of rrm, in milliseconds.
 pub(crate) struct Rrm {
     pub(crate) scheduler: String,
-    pub(crate) predicted: f64,
-    pub(crate) measured: f64,
+    pub(crate) predicted: Option<f64>,
+    pub(crate) measured: Option<f64>,
 }
 
 /// A document with a list of results.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(crate) struct Results<T> {
     pub(crate) results: Vec<T>,
+    /// Of `befit.verify/1`: why programs have no results.
+    #[serde(default)]
+    pub(crate) failed: Vec<String>,
+    /// Of `befit.peers/1`: runtimes that were asked for and are not there.
+    #[serde(default)]
+    pub(crate) not_built: Vec<NotBuilt>,
+}
+
+/// A runtime that is not there.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub(crate) struct NotBuilt {
+    pub(crate) runtime: String,
+    pub(crate) reason: String,
 }
 
 /// A figure of a calibration: what counts of it.
@@ -250,9 +282,12 @@ pub(crate) mod tests {
     fn predictions_stand_beside_measurements_of_the_same_scheduler() {
         let rrm = sample().rrm();
         let found: Vec<_> =
-            rrm.iter().map(|r| (&r.scheduler[..], r.predicted, r.measured)).collect();
-        assert_eq!(found, [("ws", 4.0, 5.0), ("sb", 3.0, 4.0)]);
+            rrm.iter().map(|r| (&r.scheduler[..], (r.predicted, r.measured))).collect();
+        let both = |predicted, measured| (Some(predicted), Some(measured));
+        assert_eq!(found, [("ws", both(4.0, 5.0)), ("sb", both(3.0, 4.0))]);
         assert!(empty().rrm().is_empty());
+        let rrm = Measured { predicted: None, ..sample() }.rrm();
+        assert_eq!((rrm.len(), rrm[0].predicted, rrm[0].measured), (2, None, Some(5.0)));
     }
 
     #[test]
@@ -261,6 +296,19 @@ pub(crate) mod tests {
         let missing = empty().missing();
         assert_eq!(missing.len(), 7, "{missing:?}");
         assert_eq!(missing[5], "2 of 2 programs beside other runtimes are missing.");
+        let mut some = sample();
+        some.verified.as_mut().unwrap().failed.push("bst: no memory".to_owned());
+        for peers in some.peers.iter_mut().flatten() {
+            let (runtime, reason) = ("chili".to_owned(), "it was not built".to_owned());
+            peers.not_built.push(NotBuilt { runtime, reason });
+        }
+        assert_eq!(
+            some.missing(),
+            [
+                "A kernel was not verified: bst: no memory.",
+                "The runtime chili is not there: it was not built.",
+            ]
+        );
     }
 
     #[test]

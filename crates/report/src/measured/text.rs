@@ -1,6 +1,6 @@
 //! A measured machine's file as text.
 
-use super::{Calibration, Measured, Rrm, Verified};
+use super::{Calibration, Measured, Peer, Rrm, Verified};
 use crate::{
     Width,
     columns::{Columns, decimals},
@@ -28,10 +28,19 @@ pub fn render(measured: &Measured, width: Width) -> String {
     }
     let peers = measured.all_peers();
     if !peers.is_empty() {
-        let title = "programs beside other runtimes: milliseconds, by threads";
+        let title = "programs beside other runtimes: milliseconds, by threads; in brackets over \
+                     rayon's";
         let cells = peers.iter().map(|peer| {
+            let is_rayons = |other: &&&Peer| {
+                (&other.program, other.threads) == (&peer.program, peer.threads)
+                    && other.runtime == "rayon"
+            };
+            let rayon = peers.iter().find(is_rayons).filter(|rayon| rayon.runtime != peer.runtime);
+            let over = rayon.map_or_else(String::new, |rayon| {
+                format!(" ({:.2})", peer.seconds.median / rayon.seconds.median)
+            });
             let row = format!("{}, {}", peer.program, peer.runtime);
-            (row, peer.threads, digits(peer.seconds.median * 1e3))
+            (row, peer.threads, digits(peer.seconds.median * 1e3) + &over)
         });
         sections.push(by_threads(title, "program, runtime", cells, width));
     }
@@ -76,13 +85,18 @@ fn machine(found: &Calibration, width: Width) -> String {
 /// rrm under each scheduler.
 fn predicted(rrm: &[Rrm], width: Width) -> String {
     let first = &rrm[0];
+    let time = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), digits);
+    let ratio = |one: Option<f64>, other: Option<f64>| {
+        let both = one.zip(other).map(|(one, other)| format!("{:.2}", one / other));
+        both.unwrap_or_else(|| "-".to_owned())
+    };
     let mut columns = Columns::new(rrm, "rrm of 1,000,000\nelements", |row| row.scheduler.clone());
-    columns.add("predicted,\nms", |row| digits(row.predicted));
-    columns.add("measured,\nms", |row| digits(row.measured));
-    columns.add("\nratio", |row| format!("{:.2}", row.predicted / row.measured));
+    columns.add("predicted,\nms", |row| time(row.predicted));
+    columns.add("measured,\nms", |row| time(row.measured));
+    columns.add("\nratio", |row| ratio(row.predicted, row.measured));
     let against = |what: &str| format!("{what},\nvs {}", first.scheduler);
-    columns.add(&against("predicted"), |row| format!("{:.2}", row.predicted / first.predicted));
-    columns.add(&against("measured"), |row| format!("{:.2}", row.measured / first.measured));
+    columns.add(&against("predicted"), |row| ratio(row.predicted, first.predicted));
+    columns.add(&against("measured"), |row| ratio(row.measured, first.measured));
     columns.table(width) + "\n"
 }
 
@@ -155,7 +169,7 @@ mod tests {
             "rrm --n 1000000 4 4.500 3.000 1.50 2.11 3.33",
             "1 of 2 within 0.8 to 1.25",
             "join, rayon 20.0 90.0",
-            "fib, befit-ws 400.0 100.0",
+            "fib, befit-ws 400.0 (0.50) 100.0 (0.40)",
         ] {
             let row: Vec<&str> = row.split_whitespace().collect();
             assert!(rows.contains(&row), "{row:?}\n{text}");

@@ -16,7 +16,7 @@ pub fn page(measured: &Measured) -> Page {
         parts.push(heading("rrm, predicted and measured"));
         parts.push(Part::Plot(times_of_rrm(&rrm)));
     }
-    if let Some(verified) = &measured.verified {
+    if let Some(verified) = measured.verified.as_ref().filter(|part| !part.results.is_empty()) {
         parts.push(heading("kernels, predicted and measured"));
         parts.extend(pair([ratios(&verified.results), speed_ups(&verified.results)]));
     }
@@ -38,7 +38,9 @@ pub fn page(measured: &Measured) -> Page {
 }
 
 fn times_of_rrm(rrm: &[Rrm]) -> Plot {
-    let points = |of: fn(&Rrm) -> f64| rrm.iter().map(move |row| (row.scheduler.clone(), of(row)));
+    let points = |of: fn(&Rrm) -> Option<f64>| {
+        rrm.iter().filter_map(move |row| Some((row.scheduler.clone(), of(row)?)))
+    };
     let series = [
         Series::new("predicted", points(|row| row.predicted)),
         Series::new("measured", points(|row| row.measured)),
@@ -92,12 +94,8 @@ fn beside(rows: &[&Peer]) -> Plot {
 fn idle_pools(rows: &[IdlePool]) -> Plot {
     let of = |row: &IdlePool| {
         let time = row.cpu_seconds;
-        let point = Point::with_range(
-            row.threads,
-            time.median * 1e6,
-            time.min * 1e6,
-            time.max * 1e6,
-        );
+        let point =
+            Point::with_range(row.threads, time.median * 1e6, time.min * 1e6, time.max * 1e6);
         (row.runtime.clone(), point)
     };
     let title = format!("{}: processor time a call", rows[0].workload);
@@ -111,11 +109,13 @@ mod tests {
     use crate::measured::tests::{empty, sample};
 
     fn plots(page: &Page) -> Vec<&Plot> {
-        let plot = |part| match part {
-            &Part::Plot(ref plot) => Some(plot),
-            _ => None,
-        };
-        page.parts.iter().filter_map(plot).collect()
+        let mut plots = Vec::new();
+        for part in &page.parts {
+            if let Part::Plot(plot) = part {
+                plots.push(plot);
+            }
+        }
+        plots
     }
 
     #[test]
