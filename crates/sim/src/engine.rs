@@ -23,7 +23,7 @@ use crate::{
     idle::{Idle, Runs},
     jobs::Jobs,
     occupancy::Claims,
-    outbox::Outbox,
+    outbox::Outboxes,
     sampled::scale,
     tasks::Tasks,
     trace::{Trace, Tracing},
@@ -79,8 +79,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) prices: Prices,
     pub(crate) stopwatch: Stopwatch,
     pub(crate) jobs: Jobs,
-    /// Per worker, where the policy lets workers keep what they spawn.
-    pub(crate) outboxes: Vec<Outbox>,
+    /// Where the policy lets workers keep what they spawn.
+    pub(crate) outboxes: Outboxes,
     pub(crate) workers: Vec<Worker<'a>>,
     /// Workers that run nothing.
     pub(crate) idle: usize,
@@ -154,7 +154,7 @@ impl<'a> Engine<'a> {
             waiting: HashMap::new(),
             stopwatch: Stopwatch::new(machine.mhz, settings.costs.scale),
             jobs: Jobs::new(machine.workers().len()),
-            outboxes: vec![Outbox::default(); machine.workers().len()],
+            outboxes: Outboxes::new(machine.workers().len()),
             idle: machine.workers().len(),
             workers,
             hardware,

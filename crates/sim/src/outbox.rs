@@ -21,22 +21,53 @@ use crate::engine::Engine;
 /// At most so many tasks of one outbox are moved to the policy at once, as on threads.
 const BATCH: usize = 32;
 
+/// The outboxes of all workers.
+#[derive(Debug)]
+pub(crate) struct Outboxes {
+    of: Vec<Outbox>,
+    /// Tasks in all of them.
+    tasks: usize,
+}
+
 /// What one worker has spawned and the policy has not seen.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outbox {
+struct Outbox {
     /// The oldest first.
     tasks: VecDeque<TaskId>,
     /// Who has looked at it since its owner last put something in.
     looked: Option<WorkerId>,
 }
 
+impl Outboxes {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self { of: vec![Outbox::default(); workers], tasks: 0 }
+    }
+
+    fn push_newest(&mut self, w: WorkerId, task: TaskId) {
+        self.of[w.index()].tasks.push_back(task);
+        self.tasks += 1;
+    }
+
+    fn pop_newest(&mut self, w: WorkerId) -> Option<TaskId> {
+        let task = self.of[w.index()].tasks.pop_back()?;
+        self.tasks -= 1;
+        Some(task)
+    }
+
+    fn pop_oldest(&mut self, w: WorkerId) -> Option<TaskId> {
+        let task = self.of[w.index()].tasks.pop_front()?;
+        self.tasks -= 1;
+        Some(task)
+    }
+}
+
 impl Engine<'_> {
     /// Worker `w` has spawned `task`.
     pub(crate) fn put_out(&mut self, w: WorkerId, task: TaskId) {
-        if let Some(other) = self.outboxes[w.index()].looked.take() {
+        if let Some(other) = self.outboxes.of[w.index()].looked.take() {
             self.pay_handover(w, other);
         }
-        self.outboxes[w.index()].tasks.push_back(task);
+        self.outboxes.push_newest(w, task);
         self.tasks.progress_mut(task).given = true;
         let anchor = self.tasks.notes(task).anchor;
         self.becomes_ready(w, anchor);
@@ -44,13 +75,13 @@ impl Engine<'_> {
 
     /// The newest task of the worker's own outbox.
     pub(crate) fn take_back(&mut self, w: WorkerId) -> Option<Ready<TaskId>> {
-        let task = self.outboxes[w.index()].tasks.pop_back()?;
+        let task = self.outboxes.pop_newest(w)?;
         Some(self.ready_to_start(task))
     }
 
     /// Moves all tasks of the worker's own outbox to the policy.
     pub(crate) fn empty_outbox(&mut self, w: WorkerId) {
-        while let Some(task) = self.outboxes[w.index()].tasks.pop_front() {
+        while let Some(task) = self.outboxes.pop_oldest(w) {
             let ready = self.ready_to_start(task);
             self.in_policy(w, |scheduler, env| scheduler.add(w, ready, env));
         }
@@ -59,19 +90,22 @@ impl Engine<'_> {
     /// Worker `w` moves tasks of other workers' outboxes to the policy, of each half of them and at
     /// most a batch. Returns whether there were any.
     pub(crate) fn move_from_others(&mut self, w: WorkerId) -> bool {
-        let workers = self.outboxes.len();
+        if self.outboxes.tasks == 0 {
+            return false;
+        }
+        let workers = self.outboxes.of.len();
         let mut moved = false;
         for step in 1..workers {
             let owner = WorkerId(((w.index() + step) % workers) as u32);
-            let size = self.outboxes[owner.index()].tasks.len();
+            let size = self.outboxes.of[owner.index()].tasks.len();
             if size == 0 {
                 continue;
             }
             moved = true;
-            self.outboxes[owner.index()].looked = Some(w);
+            self.outboxes.of[owner.index()].looked = Some(w);
             self.look_handover(w, owner);
             for _ in 0..size.div_ceil(2).min(BATCH) {
-                let Some(task) = self.outboxes[owner.index()].tasks.pop_front() else { break };
+                let Some(task) = self.outboxes.pop_oldest(owner) else { break };
                 self.look_handover(w, owner);
                 self.tasks.progress_mut(task).spawned = Some(w);
                 let ready = self.ready_to_start(task);
