@@ -14,6 +14,7 @@ use befit::{ThreadPool, ThreadPoolBuilder};
 use befit_machine::{Bytes, Machine, WorkerId};
 use befit_sched::{
     Ask, Guarded, LockId, Options, Policy, QuietEnv, Ready, SchedulerKind, Stage, TaskInfo,
+    forks::{MEMORY_BATCH, SPARE_BATCHES},
 };
 use memmap2::MmapMut;
 
@@ -70,12 +71,12 @@ pub(crate) fn pending(pool: &ThreadPool) -> f64 {
 }
 
 /// Tasks of a scope for which a pool keeps memory: a MiB.
-const KEPT: u32 = 1 << 13;
+const KEPT: u32 = (MEMORY_BATCH * SPARE_BATCHES) as u32;
 
 /// Nanoseconds of a spawned task that does nothing, of as many that wait in one scope as a pool
 /// keeps memory for. On a pool where so many have waited before.
 pub(crate) fn spawn(pool: &ThreadPool) -> f64 {
-    pool.install(|| spawned_again(8) * 1e9)
+    pool.install(|| spawned_again() * 1e9)
 }
 
 /// How many nanoseconds longer it takes where none has waited, and where more wait than a pool
@@ -94,16 +95,17 @@ pub(crate) fn job(pool: &ThreadPool) -> Result<f64, CalibrateError> {
         });
         // In the first scope all is new.
         let larger: Vec<f64> = scopes.skip(1).collect();
-        larger.iter().sum::<f64>() / larger.len() as f64 - spawned_again(8)
+        larger.iter().sum::<f64>() / larger.len() as f64 - spawned_again()
     });
     Ok(found * 1e9)
 }
 
-/// Seconds of a task of which [`KEPT`] wait, in so many scopes, where as many have waited before.
-fn spawned_again(scopes: u32) -> f64 {
+/// Seconds of a task of which [`KEPT`] wait, where as many have waited before.
+fn spawned_again() -> f64 {
+    const SCOPES: u32 = 8;
     spawned(KEPT);
-    let all: f64 = (0..scopes).map(|_| spawned(KEPT)).sum();
-    all / f64::from(scopes * KEPT)
+    let all: f64 = (0..SCOPES).map(|_| spawned(KEPT)).sum();
+    all / f64::from(SCOPES * KEPT)
 }
 
 /// Seconds of a scope of so many tasks.

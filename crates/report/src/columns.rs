@@ -116,6 +116,11 @@ impl<'a, T> Columns<'a, T> {
     }
 }
 
+/// Four digits of a number that is not negative.
+pub(crate) fn digits(number: f64) -> String {
+    format!("{number:.*}", decimals(number.max(1e-3)))
+}
+
 /// Decimals that show four digits of `largest`.
 pub(crate) fn decimals(largest: f64) -> usize {
     (3 - largest.log10().floor() as i32).clamp(0, 6) as usize

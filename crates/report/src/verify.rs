@@ -6,7 +6,7 @@ use befit_lab::{Contradiction, Verdict, Verified, VerifyResult};
 
 use crate::{
     Format, ReportError, Width,
-    columns::{Columns, decimals},
+    columns::{Columns, digits},
     csv, json,
 };
 
@@ -121,9 +121,4 @@ fn contradicted(contradiction: &Contradiction) -> String {
         line += ", but that differs too much to be trusted: leave the machine alone";
     }
     line
-}
-
-/// Four digits.
-fn digits(time: f64) -> String {
-    format!("{time:.*}", decimals(time.max(1e-3)))
 }

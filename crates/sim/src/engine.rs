@@ -375,25 +375,27 @@ impl<'a> Engine<'a> {
 
     /// Gives the policy a task to start.
     pub(crate) fn add(&mut self, w: WorkerId, task: TaskId) {
-        let progress = self.tasks.progress_mut(task);
-        progress.given = true;
-        let ready = Ready { job: task, task: progress.notes, stage: Stage::Start };
+        self.tasks.progress_mut(task).given = true;
+        let ready = self.ready_to_start(task);
         self.make_ready(w, ready);
     }
 
-    /// Something bound to `anchor` is in the outbox of worker `w`.
-    pub(crate) fn becomes_ready(&mut self, w: WorkerId, anchor: ClusterId) {
+    /// What the policy gets of a task to start.
+    pub(crate) fn ready_to_start(&self, task: TaskId) -> Ready<TaskId> {
+        Ready { job: task, task: *self.tasks.notes(task), stage: Stage::Start }
+    }
+
+    /// Something bound to `anchor` becomes ready on worker `w`. Returns when.
+    pub(crate) fn becomes_ready(&mut self, w: WorkerId, anchor: ClusterId) -> Ticks {
         self.ready += 1;
         let now = self.workers[w.index()].clock;
         self.reasons.ready(now, anchor);
-        self.wake(ClusterId::ROOT, now);
+        now
     }
 
     fn make_ready(&mut self, w: WorkerId, ready: Ready<TaskId>) {
         self.empty_outbox(w);
-        self.ready += 1;
-        let start = self.workers[w.index()].clock;
-        self.reasons.ready(start, ready.task.anchor);
+        let start = self.becomes_ready(w, ready.task.anchor);
         let cluster = self.in_policy(w, |scheduler, env| scheduler.add(w, ready, env));
         let now = self.workers[w.index()].clock;
         self.workers[w.index()].spent.add += now.since(start);
@@ -438,7 +440,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Parked workers under `cluster` look again, each at some point of its polling period.
-    fn wake(&mut self, cluster: ClusterId, now: Ticks) {
+    pub(crate) fn wake(&mut self, cluster: ClusterId, now: Ticks) {
         let workers = self.machine.cluster(cluster).workers.clone();
         if let Some(herd) = &mut self.herd {
             herd.call(workers);

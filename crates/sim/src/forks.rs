@@ -1,9 +1,9 @@
 //! What a virtual worker does where the task that it runs forks, waits and ends.
 //!
 //! The rules are those of threads: `crates/runtime/src/threads/fork/README.md` specifies them, and
-//! `befit_sched::forks` decides for both. Spawns go to the policy, or to the [outbox](crate::outbox).
-//! A `join` (two forks and
-//! a sync that waits for just these) is inlined, pending, or placed by the policy.
+//! `befit_sched::forks` decides for both. Spawns go to the policy, or to an
+//! [outbox](crate::outbox). A `join` (two forks and a sync that waits for just these) is inlined,
+//! pending, or placed by the policy.
 
 use befit_machine::{ClusterId, WorkerId};
 use befit_program::{Op, TaskId};

@@ -6,11 +6,7 @@
 //! fro between them, and its lines with it.
 
 use befit_machine::WorkerId;
-
-/// Blocks of a batch, as on threads. A worker keeps at most two.
-const BATCH: u32 = 128;
-/// A pool keeps at most so many batches, as on threads.
-const MOST_SPARE: usize = 64;
+use befit_sched::forks::{MEMORY_BATCH, SPARE_BATCHES};
 
 /// The blocks that are not in use.
 #[derive(Debug)]
@@ -37,8 +33,8 @@ pub(crate) enum Block {
 /// Blocks one upon the other: who had them last, and how many in a row.
 #[derive(Clone, Debug, Default)]
 struct List {
-    rows: Vec<(WorkerId, u32)>,
-    count: u32,
+    rows: Vec<(WorkerId, usize)>,
+    count: usize,
 }
 
 impl List {
@@ -92,9 +88,9 @@ impl Jobs {
     /// Worker `w` starts a task.
     pub(crate) fn started(&mut self, w: WorkerId) {
         let [open, full] = &mut self.kept[w.index()];
-        if open.count == BATCH {
+        if open.count == MEMORY_BATCH {
             let batch = std::mem::replace(full, std::mem::take(open));
-            if batch.count > 0 && self.spare.len() < MOST_SPARE {
+            if batch.count > 0 && self.spare.len() < SPARE_BATCHES {
                 self.spare.push(batch);
             } else {
                 (0..batch.count).for_each(|_| self.given_back.push(w));
@@ -112,11 +108,11 @@ mod tests {
     fn blocks_stay_with_the_worker_that_ran_the_task_until_it_has_a_batch_too_many() {
         let (spawner, thief) = (WorkerId(0), WorkerId(1));
         let mut jobs = Jobs::new(2);
-        for _ in 0..=2 * BATCH {
+        for _ in 0..=2 * MEMORY_BATCH {
             assert_eq!(jobs.spawned(spawner), Block::New);
             jobs.started(thief);
         }
-        for _ in 0..BATCH {
+        for _ in 0..MEMORY_BATCH {
             assert_eq!(jobs.spawned(spawner), Block::From(thief));
         }
         assert_eq!(jobs.spawned(spawner), Block::New);
@@ -128,13 +124,13 @@ mod tests {
     #[test]
     fn what_the_pool_has_no_room_for_goes_back_to_the_allocator() {
         let mut jobs = Jobs::new(2);
-        let all = (MOST_SPARE as u32 + 2) * BATCH;
+        let all = (SPARE_BATCHES + 2) * MEMORY_BATCH;
         (0..all).for_each(|_| jobs.started(WorkerId(1)));
-        assert_eq!((jobs.spare.len(), jobs.given_back.count), (MOST_SPARE, 0));
+        assert_eq!((jobs.spare.len(), jobs.given_back.count), (SPARE_BATCHES, 0));
         jobs.started(WorkerId(1));
-        assert_eq!((jobs.spare.len(), jobs.given_back.count), (MOST_SPARE, BATCH));
+        assert_eq!((jobs.spare.len(), jobs.given_back.count), (SPARE_BATCHES, MEMORY_BATCH));
         // All but what the other worker keeps.
-        for _ in 0..all - BATCH {
+        for _ in 0..all - MEMORY_BATCH {
             assert_eq!(jobs.spawned(WorkerId(0)), Block::From(WorkerId(1)));
         }
         assert_eq!(jobs.spawned(WorkerId(0)), Block::New);

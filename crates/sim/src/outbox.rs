@@ -12,14 +12,11 @@
 
 use std::collections::VecDeque;
 
-use befit_machine::WorkerId;
+use befit_machine::{ClusterId, WorkerId};
 use befit_program::TaskId;
-use befit_sched::{Ready, Stage};
+use befit_sched::{Ready, forks::OUTBOX_BATCH};
 
 use crate::engine::Engine;
-
-/// At most so many tasks of one outbox are moved to the policy at once, as on threads.
-const BATCH: usize = 32;
 
 /// The outboxes of all workers.
 #[derive(Debug)]
@@ -69,8 +66,8 @@ impl Engine<'_> {
         }
         self.outboxes.push_newest(w, task);
         self.tasks.progress_mut(task).given = true;
-        let anchor = self.tasks.notes(task).anchor;
-        self.becomes_ready(w, anchor);
+        let now = self.becomes_ready(w, self.tasks.notes(task).anchor);
+        self.wake(ClusterId::ROOT, now);
     }
 
     /// The newest task of the worker's own outbox.
@@ -104,7 +101,7 @@ impl Engine<'_> {
             moved = true;
             self.outboxes.of[owner.index()].looked = Some(w);
             self.look_handover(w, owner);
-            for _ in 0..size.div_ceil(2).min(BATCH) {
+            for _ in 0..size.div_ceil(2).min(OUTBOX_BATCH) {
                 let Some(task) = self.outboxes.pop_oldest(owner) else { break };
                 self.look_handover(w, owner);
                 self.tasks.progress_mut(task).spawned = Some(w);
@@ -113,9 +110,5 @@ impl Engine<'_> {
             }
         }
         moved
-    }
-
-    fn ready_to_start(&mut self, task: TaskId) -> Ready<TaskId> {
-        Ready { job: task, task: self.tasks.progress_mut(task).notes, stage: Stage::Start }
     }
 }

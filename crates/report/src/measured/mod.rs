@@ -15,6 +15,7 @@ mod text;
 
 pub use text::render;
 
+use befit_lab::Verdict;
 use serde::Deserialize;
 
 /// The schema that [`Measured::read`] reads.
@@ -243,7 +244,7 @@ pub(crate) struct Verified {
 impl Verified {
     /// Whether the prediction is within 0.8 to 1.25 of what was measured.
     pub(crate) fn is_within(&self) -> bool {
-        (0.8..=1.25).contains(&self.ratio)
+        Verdict::of(self.ratio) == Verdict::Good
     }
 }
 

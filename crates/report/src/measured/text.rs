@@ -3,7 +3,7 @@
 use super::{Calibration, Measured, Peer, Rrm, Verified};
 use crate::{
     Width,
-    columns::{Columns, decimals},
+    columns::{Columns, digits},
 };
 
 /// Writes it as text that ends in a line feed.
@@ -142,11 +142,6 @@ fn by_threads(
         });
     }
     format!("{title}\n{}\n", columns.table(width))
-}
-
-/// Four digits.
-fn digits(number: f64) -> String {
-    format!("{number:.*}", decimals(number.max(1e-3)))
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ pub(crate) struct Registry {
     /// What was [spawned](crate::spawn_fifo()) to be run in order.
     pub(super) fifos: Fifos,
     /// Memory of tasks that its workers have too much of.
-    spare_blocks: Spare,
+    pub(super) spare_blocks: Spare,
     pub(super) seed: u64,
     /// The CPUs that the threads are pinned to; none if they are not.
     pub(super) claim: Option<Claim>,
@@ -281,11 +281,6 @@ impl Registry {
         self.waiting.fetch_sub(1, Relaxed);
         no_unwind.over();
         job.into_result()
-    }
-
-    /// Memory of tasks that its workers have too much of.
-    pub(super) fn spare_blocks(&self) -> &Spare {
-        &self.spare_blocks
     }
 
     /// The sizes that a spawned task goes by, which itself declares `declared`. It is spawned on

@@ -1,5 +1,5 @@
 //! When a fork is inlined, kept private or published: the rules that threads and the simulator's
-//! virtual workers share.
+//! virtual workers share; and how much of what is spawned they pass on at once.
 //!
 //! `crates/runtime/src/threads/fork/README.md` specifies them. An engine keeps the forks, and asks
 //! here what to do with them:
@@ -34,6 +34,17 @@ use crate::{Capabilities, ForkOrder};
 
 /// The most forks that one request publishes, unless more workers are idle.
 const LARGEST_BATCH: usize = 64;
+
+/// At most so many spawned tasks of one worker's outbox are moved to the policy at once, so that two
+/// workers find something for some time, and the owner keeps what is newest.
+pub const OUTBOX_BATCH: usize = 32;
+
+/// The memory of so many spawned tasks goes from one worker to another at once. A worker keeps two
+/// such batches for tasks of its own.
+pub const MEMORY_BATCH: usize = 128;
+
+/// So many batches that its workers have too many of are kept by a pool.
+pub const SPARE_BATCHES: usize = 64;
 
 /// Whether a fork `depth` forks below the program's start is published at once: each of `workers`
 /// is to have one.

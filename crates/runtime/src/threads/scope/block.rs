@@ -3,9 +3,9 @@
 //! A worker keeps the blocks of tasks that it has run for those that it spawns next. They are in
 //! its cache, and no allocator has to be asked. What it has too many of goes to the other workers
 //! of its pool, a [`Batch`] at a time: where one worker spawns and others run, the blocks come back
-//! to it. J. Bonwick and J. Adams, "Magazines and vmem", USENIX 2001, section 3, has the two batches
-//! of each worker and the store of full ones. A task that does not fit into a block lies in memory
-//! of its own.
+//! to it. J. Bonwick and J. Adams, "Magazines and vmem", USENIX 2001, section 3, has the two
+//! batches of each worker and the store of full ones. A task that does not fit into a block lies in
+//! memory of its own.
 
 use std::{
     alloc::{Layout, alloc, dealloc, handle_alloc_error},
@@ -14,6 +14,8 @@ use std::{
     ptr::{self, NonNull},
     sync::atomic::Ordering::Relaxed,
 };
+
+use befit_sched::forks::{MEMORY_BATCH, SPARE_BATCHES};
 
 use crate::threads::{
     primitive::{AtomicUsize, Mutex, lock},
@@ -25,12 +27,6 @@ const BLOCK: Layout = match Layout::from_size_align(112, 16) {
     Ok(layout) => layout,
     Err(_) => unreachable!(),
 };
-
-/// Blocks of a batch. A worker keeps at most two batches.
-const BATCH: usize = 128;
-
-/// A pool keeps at most so many batches for its workers: with [`BATCH`] a MiB.
-const MOST_SPARE: usize = 64;
 
 /// A block that is not in use.
 struct Free {
@@ -104,7 +100,7 @@ impl Blocks {
                 open = spare.take()?;
             }
         }
-        // SAFETY: this worker's own, which has taken it out of the cell's place or sets it below.
+        // SAFETY: this worker's own; the cell has what is left of it before anybody looks again.
         let block = unsafe { open.pop() };
         self.open.set(open);
         block
@@ -117,7 +113,7 @@ impl Blocks {
     #[inline]
     unsafe fn put(&self, block: NonNull<u8>, spare: &Spare) {
         let mut open = self.open.get();
-        if open.count == BATCH {
+        if open.count == MEMORY_BATCH {
             let full = self.full.replace(open);
             if full.count > 0 {
                 spare.put(full);
@@ -152,7 +148,7 @@ pub(in crate::threads) struct Spare {
     batches: Mutex<Vec<Batch>>,
 }
 
-/// [`BATCH`] blocks.
+/// [`MEMORY_BATCH`] blocks.
 struct Batch(List);
 
 // SAFETY: the blocks of the list are nobody else's, and hold nothing.
@@ -177,7 +173,7 @@ impl Spare {
     #[inline(never)]
     fn put(&self, list: List) {
         let mut batches = lock(&self.batches);
-        if batches.len() < MOST_SPARE {
+        if batches.len() < SPARE_BATCHES {
             batches.push(Batch(list));
             self.count.store(batches.len(), Relaxed);
             return;
@@ -236,7 +232,7 @@ pub(super) unsafe fn release<J>(job: NonNull<J>) {
 
 #[inline(never)]
 fn new_block() -> NonNull<u8> {
-    let kept = |worker: &Worker| worker.blocks().take(worker.registry().spare_blocks());
+    let kept = |worker: &Worker| worker.blocks().take(&worker.registry().spare_blocks);
     Worker::with_current(|worker| worker.and_then(kept)).unwrap_or_else(allocate)
 }
 
@@ -253,7 +249,7 @@ fn allocate() -> NonNull<u8> {
 unsafe fn free_block(block: NonNull<u8>) {
     Worker::with_current(|worker| match worker {
         // SAFETY: promised by the caller.
-        Some(worker) => unsafe { worker.blocks().put(block, worker.registry().spare_blocks()) },
+        Some(worker) => unsafe { worker.blocks().put(block, &worker.registry().spare_blocks) },
         // SAFETY: all blocks were allocated so.
         None => unsafe { dealloc(block.as_ptr(), BLOCK) },
     });
@@ -268,7 +264,7 @@ mod tests {
     #[test]
     fn what_one_worker_has_too_much_of_comes_to_another_batch_by_batch() {
         let (spawner, thief, spare) = (Blocks::none(), Blocks::none(), Spare::none());
-        let count = 5 * BATCH;
+        let count = 5 * MEMORY_BATCH;
         let made: Vec<_> = (0..count).map(|_| allocate()).collect();
         for block in &made {
             // SAFETY: just made, and nobody's.
@@ -279,7 +275,7 @@ mod tests {
         // The other keeps at most two batches.
         let kept = std::iter::from_fn(|| thief.take(&spare)).collect::<Vec<_>>();
         assert!(kept.iter().all(|block| made.contains(block) && !again.contains(block)));
-        assert_eq!((again.len(), kept.len()), (3 * BATCH, 2 * BATCH));
+        assert_eq!((again.len(), kept.len()), (3 * MEMORY_BATCH, 2 * MEMORY_BATCH));
         for block in again.into_iter().chain(kept) {
             // SAFETY: taken out, and not used.
             unsafe { dealloc(block.as_ptr(), BLOCK) };
@@ -289,11 +285,11 @@ mod tests {
     #[test]
     fn a_pool_keeps_no_more_than_it_has_room_for() {
         let (worker, spare) = (Blocks::none(), Spare::none());
-        for _ in 0..(MOST_SPARE + 5) * BATCH {
+        for _ in 0..(SPARE_BATCHES + 5) * MEMORY_BATCH {
             // SAFETY: just made, and nobody's.
             unsafe { worker.put(allocate(), &spare) };
         }
-        assert_eq!(lock(&spare.batches).len(), MOST_SPARE);
+        assert_eq!(lock(&spare.batches).len(), SPARE_BATCHES);
         assert!(format!("{worker:?} {spare:?}").contains("256"));
     }
 }

@@ -17,7 +17,7 @@
 //! itself been given the only one that it moved.
 
 use befit_machine::ClusterId;
-use befit_sched::{Ready, Stage};
+use befit_sched::{Ready, Stage, forks::OUTBOX_BATCH};
 
 use super::Worker;
 use crate::threads::{
@@ -28,10 +28,6 @@ use crate::threads::{
 
 /// Spawned tasks that the policy has not seen.
 pub(crate) type Outbox = Deque<SpawnedHeader>;
-
-/// At most so many tasks of one outbox are moved to the policy at once, so that two workers find
-/// something for some time, and the owner keeps what is newest.
-const BATCH: usize = 32;
 
 impl Worker {
     /// Puts a spawned task into the outbox.
@@ -101,7 +97,7 @@ impl Worker {
         if let Some(ready) = self.take_back().or_else(|| self.ask(None)) {
             return Some(ready);
         }
-        let moved = self.move_from_others(BATCH)?;
+        let moved = self.move_from_others(OUTBOX_BATCH)?;
         let ready = self.ask(None);
         let is_only = ready.as_ref().is_some_and(|ready| moved == Moved::Only(ready.job));
         if !is_only {
