@@ -45,7 +45,7 @@ use befit_machine::{Machine, WorkerId};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "measure")]
-pub use crate::measure::{bring_near, calibrate, written};
+pub use crate::measure::{bring_near, calibrate, pace, written};
 pub use crate::{
     claims::{Contradiction, TOLERANCE},
     error::CalibrateError,
@@ -223,6 +223,13 @@ impl Calibration {
     pub fn streams(&self) -> f64 {
         (self.memory_latency().value / self.copy.value).max(1.0)
     }
+}
+
+/// Nanoseconds a simple operation on `machine`, by the figure that
+/// [`Calibration::cycles_per_operation`] has put there. `None` where nothing was measured.
+pub fn operation(machine: &Machine) -> Option<f64> {
+    machine.calibration()?;
+    Some(machine.cycles_per_operation.powi(2) / 4.0 * 1e3 / f64::from(machine.mhz.max(1)))
 }
 
 /// Whether a time is `usual` or off by [`TOLERANCE`] at most.

@@ -6,10 +6,11 @@
 //! | `full`, `quick` | the figures as JSON; meanwhile the share that is done, by lines on stderr |
 //! | `written HERE THERE` | nanoseconds of a load on `HERE` of a line that the CPU `THERE` wrote |
 //! | `bring-near HERE THERE NS` | whether such a load now takes so long: `true` or `false` |
+//! | `pace CPU…` | nanoseconds a simple operation on the slowest of these |
 
 use std::{env, error::Error, process::ExitCode};
 
-use befit_calibrate::{Effort, bring_near, calibrate, written};
+use befit_calibrate::{Effort, bring_near, calibrate, pace, written};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -37,6 +38,10 @@ fn run(words: &[&str]) -> Result<String, Box<dyn Error>> {
         ["written", here, there] => Ok(written(here.parse()?, there.parse()?).to_string()),
         ["bring-near", here, there, usual] => {
             Ok(bring_near(here.parse()?, there.parse()?, usual.parse()?).to_string())
+        }
+        ["pace", cpus @ ..] => {
+            let cpus: Result<Vec<u32>, _> = cpus.iter().map(|cpu| cpu.parse()).collect();
+            Ok(pace(&cpus?).to_string())
         }
         _ => Err("it measures for befit; see befit calibrate --help".into()),
     }

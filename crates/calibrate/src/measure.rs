@@ -2,7 +2,7 @@
 
 use befit_machine::Host;
 
-use crate::{CalibrateError, Calibration, Effort, is_near, pin, prices, rounds::Rounds};
+use crate::{CalibrateError, Calibration, Effort, core, is_near, pin, prices, rounds::Rounds};
 
 /// Measures this machine. `progress` is told the share that is done.
 ///
@@ -46,4 +46,20 @@ pub fn bring_near(here: u32, there: u32, usual: f64) -> bool {
             false
         }
     })
+}
+
+/// Nanoseconds a simple operation on the slowest of `cpus` at the moment, one after the other.
+///
+/// Where the host of a virtual machine runs another guest on a core's second thread, the two share
+/// its width, so that this grows. A chain of dependent operations takes as long as before.
+pub fn pace(cpus: &[u32]) -> f64 {
+    const LOOKS: usize = 3;
+    let before = pin::affinity();
+    let least = |cpu: &u32| {
+        pin::pin(*cpu);
+        (0..LOOKS).map(|_| core::operation()).fold(f64::INFINITY, f64::min)
+    };
+    let slowest = cpus.iter().map(least).fold(0.0, f64::max);
+    pin::restore(&before);
+    slowest
 }

@@ -52,6 +52,12 @@ pub fn sweep_program(progress: &dyn Progress) -> Result<PathBuf, LabError> {
     find("befit-sweep", "crates/sweep", "what runs sweeps", progress)
 }
 
+/// The program `befit-calibrate`, if it was built or installed beside this program.
+pub(crate) fn calibrate_program_if_there() -> Option<PathBuf> {
+    let program = env::current_exe().ok()?.with_file_name("befit-calibrate");
+    program.is_file().then_some(program)
+}
+
 /// The program `befit-calibrate`, which measures this machine.
 pub(crate) fn calibrate_program(progress: &dyn Progress) -> Result<PathBuf, LabError> {
     find("befit-calibrate", "crates/calibrate", "what measures this machine", progress)

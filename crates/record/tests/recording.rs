@@ -2,6 +2,7 @@
 //! recordings.
 
 use std::{
+    cell::Cell,
     fs,
     ops::Add,
     path::{Path, PathBuf},
@@ -11,7 +12,8 @@ use std::{
 
 use befit_program::{Op, Program, SiteId, StrandId, TaskId, Touch, Work};
 use befit_record::{
-    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, record, time,
+    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, Watch, record,
+    time,
 };
 
 /// The instrumented probe. Built in a copy, so that nothing is written beside the sources; with the
@@ -20,6 +22,8 @@ static PROBE: LazyLock<PathBuf> = LazyLock::new(|| built("probe", false));
 
 /// The same without instrumentation, to be timed.
 static PLAIN: LazyLock<PathBuf> = LazyLock::new(|| built("probe-work", true));
+
+const UNWATCHED: Watch<'_> = Watch { progress: &|_, _, _| {}, is_quiet: &|| true };
 
 fn built(folder: &str, work: bool) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -418,12 +422,16 @@ fn an_instrumented_program_runs_unrecorded_too() {
 
 /// Times `name` as the work run of `program`.
 fn timed(name: &str, program: &Program) -> Result<Timed, RecordError> {
+    timed_watched(name, program, UNWATCHED)
+}
+
+fn timed_watched(name: &str, program: &Program, watch: Watch<'_>) -> Result<Timed, RecordError> {
     let command = || {
         let mut command = Command::new(&*PLAIN);
         command.arg(name);
         command
     };
-    time(&command, program, true, &|_, _, _| {})
+    time(&command, program, true, watch)
 }
 
 #[test]
@@ -447,6 +455,29 @@ fn strands_of_known_length_are_timed_within_a_fifth() {
     // The system may give the processor to others in the middle of every run, but not for long.
     let tries: Vec<_> = (0..20).map_while(|_| wrong()).collect();
     assert!(tries.len() < 20, "{tries:?}");
+}
+
+#[test]
+fn a_total_counts_if_the_machine_was_quiet_before_it_and_after() {
+    let program = program("join");
+    let (begun, asked_for) = (Cell::new(0), Cell::new(0));
+    let progress = |total: bool, _, of| {
+        begun.set(begun.get() + usize::from(total));
+        asked_for.set(of);
+    };
+    // Quiet until a total has begun, disturbed for two looks, and quiet from then on: the first
+    // total is timed again, and something is waited for.
+    let looks = Cell::new(0);
+    let is_quiet = || {
+        looks.set(looks.get() + u32::from(begun.get() > 0));
+        !(1..=2).contains(&looks.get())
+    };
+    let watch = Watch { progress: &progress, is_quiet: &is_quiet };
+    assert!(timed_watched("join", &program, watch).unwrap().undisturbed);
+    assert_eq!(begun.replace(0), asked_for.get() + 1);
+    looks.set(3);
+    assert!(timed_watched("join", &program, watch).unwrap().undisturbed);
+    assert_eq!(begun.get(), asked_for.get());
 }
 
 /// Also while other programs run: each clock counts the time of its own thread or process. A core
@@ -487,7 +518,7 @@ fn an_instrumented_build_is_no_work_run() {
         command.arg("join");
         command
     };
-    let error = time(&command, &program("join"), true, &|_, _, _| {}).unwrap_err();
+    let error = time(&command, &program("join"), true, UNWATCHED).unwrap_err();
     assert!(matches!(error, RecordError::Stream(StreamError::NotARecording, _)), "{error}");
 }
 

@@ -16,6 +16,7 @@ mod stats;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod times;
 
 use std::{
     collections::BTreeSet,
@@ -25,8 +26,6 @@ use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    thread,
-    time::Duration,
 };
 
 use befit_counters::Event;
@@ -46,12 +45,7 @@ pub use summary::{
     AutoSummary, ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary,
 };
 
-use crate::{KernelSource, LabError, Progress, Seconds, Source, recording};
-
-/// Runs of a program that are repeated, at most, since the machine was another meanwhile,
-const SPARE: u32 = 20;
-/// each after this time.
-const PAUSE: Duration = Duration::from_millis(250);
+use crate::{KernelSource, LabError, Progress, Source, recording};
 
 /// A program to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -282,65 +276,6 @@ impl NativePlan {
                 Ok(NativeProgram { program, arguments, name, measured, stdin: None })
             }
         }
-    }
-
-    /// The times of the pools of `program` under each of `plans`, which differ in their threads,
-    /// and each of their schedulers: all take turns. The result is ordered by plan, then by
-    /// scheduler, with a time for each repeat of the first plan.
-    ///
-    /// A run of several threads counts if the machine is the one that was described, before and
-    /// after it. `is_described(true)` says so, and sees to it if it can; `is_described(false)` only
-    /// looks. Else the run is repeated, [`SPARE`] times in all.
-    ///
-    /// # Errors
-    /// As [`NativePlan::run`].
-    pub(crate) fn times(
-        plans: &[Self],
-        program: &NativeProgram,
-        is_described: &dyn Fn(bool) -> bool,
-        interrupt: &Interrupt,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Vec<Seconds>>, LabError> {
-        let (mut spare, mut elsewhere) = (SPARE, 0);
-        let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
-        child::room(folder.path())?;
-        let each: Vec<_> =
-            plans.iter().flat_map(|plan| plan.schedulers.iter().map(move |s| (plan, *s))).collect();
-        let repeats = plans.first().map_or(0, |plan| plan.repeats.get() as usize);
-        progress.running(&program.name, each.len() * repeats);
-        let mut times = vec![Vec::new(); each.len()];
-        for _ in 0..repeats {
-            for ((plan, scheduler), times) in each.iter().zip(&mut times) {
-                let mut command = plan.command(program, *scheduler);
-                // Not where it goes: what would measure that would be measured.
-                command.env("BEFIT_TIMES", "span");
-                let child = plan.child(program, *scheduler);
-                let is_alone = plan.threads.is_some_and(|threads| threads.get() == 1);
-                let time = loop {
-                    let before = is_alone || is_described(true);
-                    let run = child.run(&mut command, folder.path(), interrupt, progress)?;
-                    let holds = before && (is_alone || is_described(false));
-                    if holds || spare == 0 {
-                        elsewhere += usize::from(!holds);
-                        break run.pools.iter().filter_map(|pool| pool.span_seconds).sum();
-                    }
-                    spare -= 1;
-                    thread::sleep(PAUSE);
-                };
-                times.push(time);
-                progress.advance(1);
-            }
-        }
-        progress.finished();
-        if elsewhere > 0 {
-            progress.note(&format!(
-                "{}: in {elsewhere} of {} runs cores handed lines over slower than the machine's \
-                 figures say: those were on another machine than the simulated one",
-                program.name,
-                each.len() * repeats
-            ));
-        }
-        Ok(times)
     }
 
     /// Where the sizes of the caches that policies see come from, if they were measured.

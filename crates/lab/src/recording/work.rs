@@ -7,11 +7,11 @@ use std::{
 
 use befit_machine::Machine;
 use befit_program::Program;
-use befit_record::Build;
+use befit_record::{Build, Watch};
 use befit_sim::work::{Timed, fit};
 
 use super::{RecordingJob, THREADS};
-use crate::Progress;
+use crate::{Measuring, Progress};
 
 /// The build that is timed instead of recorded: optimised as the program's profile says.
 pub(super) fn build(job: &RecordingJob) -> Build {
@@ -38,7 +38,10 @@ pub(super) fn add(
     };
     let name = &program.meta().name;
     let timing = |whole, number, of| progress.timing(name, whole, number, of);
-    let timed = match befit_record::time(&command, &program, true, &timing) {
+    let measuring = Measuring::if_there();
+    let is_quiet = || measuring.as_ref().is_none_or(|measuring| measuring.is_quiet(host, 1));
+    let watch = Watch { progress: &timing, is_quiet: &is_quiet };
+    let timed = match befit_record::time(&command, &program, true, watch) {
         Ok(timed) => timed,
         Err(why) => {
             uncalibrated(progress, &format!("its work run failed: {why}"));
@@ -75,8 +78,12 @@ fn disturbed(timed: &befit_record::Timed, host: &Machine) -> Option<String> {
         used => 1.0 - used as f64 / timed.total_ps.max(1) as f64,
     };
     let worst = timed.apart.max(waited);
-    (worst > AGREE).then(|| {
-        let how = if timed.apart >= waited {
+    (worst > AGREE || !timed.undisturbed).then(|| {
+        let how = if worst <= AGREE {
+            "cores were slower than befit calibrate found them, as they are beside other guests of a \
+             virtual machine's host"
+                .to_owned()
+        } else if timed.apart >= waited {
             format!("they differ by {:.0} %", 100.0 * worst)
         } else {
             format!("for {:.0} % of their time they waited for a processor", 100.0 * worst)

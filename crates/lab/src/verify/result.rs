@@ -78,9 +78,14 @@ pub struct VerifyResult {
     /// The simulated times of all seeds.
     #[serde(rename = "predicted_spread_ms")]
     pub predicted_spread: Spread<Millis>,
-    /// The native times of all repeats.
+    /// The native times of the runs that count.
     #[serde(rename = "measured_ms")]
     pub measured: Spread<Millis>,
+    /// How many that are.
+    pub runs: usize,
+    /// Before and after them cores were as fast, and as near one another, as the machine's figures
+    /// say.
+    pub as_described: bool,
     /// The predicted time by the median of the measured ones.
     pub ratio: f64,
     /// How near that is to 1.
@@ -165,6 +170,8 @@ impl VerifyResult {
             predicted: predicted.median,
             predicted_spread: predicted,
             measured,
+            runs: 1,
+            as_described: true,
             ratio,
             verdict: Verdict::of(ratio),
             predicted_speed_up: 1.0,

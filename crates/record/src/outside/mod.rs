@@ -22,7 +22,7 @@ pub use child::end_with_us;
 pub use reader::{StreamError, read_stream};
 pub use run::{RecordError, RecordOptions, Recording, record};
 pub use stream::VERSION as STREAM_VERSION;
-pub use timed::{Timed, time};
+pub use timed::{Timed, Watch, time};
 
 /// Bytes of what a child process says on stderr that are kept, for the error that is shown when it
 /// fails.

@@ -3,6 +3,7 @@
 use std::{
     io,
     process::Command,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -25,6 +26,11 @@ const REPEATS: usize = 3;
 /// of the machine is.
 const MOMENT: Duration = Duration::from_secs(1);
 const MOST_REPEATS: usize = 10;
+/// Before a run, and again where a run was disturbed, the machine may be quiet soon: all waiting
+/// for one program takes this at most,
+const PATIENCE: Duration = Duration::from_secs(10);
+/// with a look so often.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What serial runs without instrumentation took.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,12 +57,24 @@ pub struct Timed {
     /// by, between every other run and the rest, and the totals of the two best runs. 0 where there
     /// was only one run of each kind.
     pub apart: f64,
+    /// The machine was quiet before and after the runs that the totals are of.
+    pub undisturbed: bool,
+}
+
+/// What is told of the runs, and asked between them.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// A run begins: whether regions are timed as a whole, its number among these, and how many
+    /// there are.
+    pub progress: &'a dyn Fn(bool, usize, usize),
+    /// Whether the machine is as fast as usual at the moment.
+    pub is_quiet: &'a dyn Fn() -> bool,
 }
 
 /// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to twenty
-/// times, and times the strands of `program`, its recording. `progress` is notified of each run
-/// that begins: whether regions are timed as a whole, its number among these, and how many there
-/// are.
+/// times, and times the strands of `program`, its recording. Where the machine is disturbed it
+/// waits, for ten seconds at most in all, and runs it up to thirty times: of the totals those count
+/// before and after which the machine was quiet, if there is one.
 ///
 /// # Errors
 /// As [`record`](super::record), and [`StreamError::Differs`] if the program does not fork as it
@@ -65,10 +83,11 @@ pub fn time(
     command: &dyn Fn() -> Command,
     program: &Program,
     quiet: bool,
-    progress: &dyn Fn(bool, usize, usize),
+    watch: Watch<'_>,
 ) -> Result<Timed, RecordError> {
+    let mut patience = Patience(PATIENCE);
     let run = |total: bool, number: usize, of: usize| {
-        progress(total, number, of);
+        (watch.progress)(total, number, of);
         let mut command = command();
         // With any value.
         command.env_remove("BEFIT_RECORD_TOTAL");
@@ -78,11 +97,13 @@ pub fn time(
         let expected = (!total).then_some(program);
         run_reading(command, quiet, |from| read(from, expected, program.strands() as usize))
     };
+    patience.wait(watch.is_quiet);
     let begin = Instant::now();
     let mut timed = run(false, 1, REPEATS)?;
     let repeats = repeats(begin.elapsed());
     let mut others: Option<Timed> = None;
     for number in 2..=repeats {
+        patience.wait(watch.is_quiet);
         let run = run(false, number, repeats)?;
         match &mut others {
             _ if number % 2 == 1 => timed.take_less(run),
@@ -95,15 +116,54 @@ pub fn time(
         apart = classes_apart(program, &timed.strands, &others.strands);
         timed.take_less(others);
     }
-    let totals = (1..=repeats).map(|number| run(true, number, repeats));
-    let mut totals = totals.collect::<Result<Vec<_>, _>>()?;
+    let (mut totals, mut disturbed) = (Vec::new(), Vec::new());
+    while totals.len() < repeats && disturbed.len() < 2 * repeats {
+        let before = patience.wait(watch.is_quiet);
+        let total = run(true, totals.len() + 1, repeats)?;
+        if before && (watch.is_quiet)() {
+            totals.push(total)
+        } else {
+            disturbed.push(total)
+        }
+        // No more than usual if waiting is of no use.
+        if patience.is_over() && totals.len() + disturbed.len() >= repeats {
+            break;
+        }
+    }
+    let undisturbed = !totals.is_empty();
+    if !undisturbed {
+        totals = disturbed;
+    }
     totals.sort_by_key(|total| total.total_ps);
     if let [best, second, ..] = &totals[..] {
         apart = apart.max(second.total_ps as f64 / best.total_ps.max(1) as f64 - 1.0);
     }
     let Timed { total_ps, regions_ps, process_ps, faults_total, .. } =
         totals.swap_remove((totals.len() - 1) / 2);
-    Ok(Timed { total_ps, regions_ps, process_ps, faults_total, apart, ..timed })
+    Ok(Timed { total_ps, regions_ps, process_ps, faults_total, apart, undisturbed, ..timed })
+}
+
+/// What is left of the time to wait in.
+struct Patience(Duration);
+
+impl Patience {
+    /// Waits until the machine is quiet; returns whether it is.
+    fn wait(&mut self, is_quiet: &dyn Fn() -> bool) -> bool {
+        loop {
+            if is_quiet() {
+                return true;
+            }
+            if self.is_over() {
+                return false;
+            }
+            thread::sleep(PAUSE);
+            self.0 = self.0.saturating_sub(PAUSE);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.is_zero()
+    }
 }
 
 /// By how much the times of the classes differ, as a share of all.
@@ -157,6 +217,7 @@ fn read(
         regions: 0,
         event_price: 0,
         apart: 0.0,
+        undisturbed: true,
     };
     // The strands of the region that runs, with their ticks.
     let mut region: Vec<(StrandId, u64)> = Vec::new();

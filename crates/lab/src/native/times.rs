@@ -1,0 +1,120 @@
+//! The times of a program's pools, where the machine is the one that was described.
+
+use std::{thread, time::Duration};
+
+use super::{NativePlan, NativeProgram, child};
+use crate::{Interrupt, LabError, Progress, Seconds};
+
+/// Looks at the machine before and after the runs of a program that may find it another than the
+/// one that was described,
+const SPARE: u32 = 300;
+/// each followed by this time.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The times of runs that count.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct NativeTimes {
+    pub(crate) seconds: Vec<Seconds>,
+    /// The machine was the one that was described, before and after them.
+    pub(crate) as_described: bool,
+}
+
+impl NativeTimes {
+    /// Of runs and whether the machine was the described one: those in which it was, if any.
+    fn of(runs: Vec<(Seconds, bool)>) -> Self {
+        let as_described = runs.iter().any(|(_, holds)| *holds);
+        let counting = runs.into_iter().filter(|(_, holds)| *holds == as_described);
+        Self { seconds: counting.map(|(seconds, _)| seconds).collect(), as_described }
+    }
+}
+
+impl NativePlan {
+    /// The times of the pools of `program` under each of `plans`, which differ in their threads,
+    /// and each of their schedulers: all take turns. The result is ordered by plan, then by
+    /// scheduler, with a time for each repeat of the first plan.
+    ///
+    /// A run counts if the machine is the one that was described, before and after it.
+    /// `is_described` says so for a number of threads; if it is told `true` it sees to it if it
+    /// can, and else only looks. The run is put off, or repeated, until that is so, or until
+    /// [`SPARE`] looks in all have found the machine to be another. After that those count that were
+    /// put off with success, and if there are none, all.
+    ///
+    /// # Errors
+    /// As [`NativePlan::run`].
+    pub(crate) fn times(
+        plans: &[Self],
+        program: &NativeProgram,
+        is_described: &dyn Fn(usize, bool) -> bool,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<Vec<NativeTimes>, LabError> {
+        let mut spare = SPARE;
+        let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
+        child::room(folder.path())?;
+        let each: Vec<_> =
+            plans.iter().flat_map(|plan| plan.schedulers.iter().map(move |s| (plan, *s))).collect();
+        let repeats = plans.first().map_or(0, |plan| plan.repeats.get() as usize);
+        progress.running(&program.name, each.len() * repeats);
+        let mut times: Vec<Vec<(Seconds, bool)>> = vec![Vec::new(); each.len()];
+        for _ in 0..repeats {
+            for ((plan, scheduler), times) in each.iter().zip(&mut times) {
+                let mut command = plan.command(program, *scheduler);
+                // Not where it goes: what would measure that would be measured.
+                command.env("BEFIT_TIMES", "span");
+                let child = plan.child(program, *scheduler);
+                let threads = plan.threads.map_or(1, |threads| threads.get() as usize);
+                let time = loop {
+                    let before = is_described(threads, true);
+                    if before || spare == 0 {
+                        let run = child.run(&mut command, folder.path(), interrupt, progress)?;
+                        let holds = before && is_described(threads, false);
+                        if holds || spare == 0 {
+                            let pools = run.pools.iter();
+                            break (pools.filter_map(|pool| pool.span_seconds).sum(), holds);
+                        }
+                    }
+                    spare -= 1;
+                    thread::sleep(PAUSE);
+                };
+                times.push(time);
+                progress.advance(1);
+            }
+        }
+        progress.finished();
+        let times: Vec<NativeTimes> = times.into_iter().map(NativeTimes::of).collect();
+        let count = |as_described| {
+            let times = times.iter().filter(|times| times.as_described == as_described);
+            times.map(|times| times.seconds.len()).sum::<usize>()
+        };
+        let (good, all) = (count(true), each.len() * repeats);
+        if good < all {
+            progress.note(&format!(
+                "{}: in {} of {all} runs cores were slower, or handed lines over slower, than the \
+                 machine's figures say, as beside other guests of a virtual machine's host; {}",
+                program.name,
+                all - good,
+                match count(false) {
+                    0 => "those do not count".to_owned(),
+                    bad => format!("{bad} of them count, as there were no others"),
+                }
+            ));
+        }
+        Ok(times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_on_another_machine_count_only_if_there_are_no_others() {
+        let seconds = |runs: &[(f64, bool)]| {
+            let runs = runs.iter().map(|(seconds, holds)| (Seconds::from(*seconds), *holds));
+            let times = NativeTimes::of(runs.collect());
+            (times.seconds.iter().map(|s| s.number()).collect::<Vec<_>>(), times.as_described)
+        };
+        assert_eq!(seconds(&[(1.0, true), (9.0, false), (2.0, true)]), (vec![1.0, 2.0], true));
+        assert_eq!(seconds(&[(8.0, false), (9.0, false)]), (vec![8.0, 9.0], false));
+    }
+}
