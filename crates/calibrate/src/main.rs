@@ -6,7 +6,7 @@
 //! | `full`, `quick` | the figures as JSON; meanwhile the share that is done, by lines on stderr |
 //! | `written HERE THERE` | nanoseconds of a load on `HERE` of a line that the CPU `THERE` wrote |
 //! | `bring-near HERE THERE NS` | whether such a load now takes so long: `true` or `false` |
-//! | `pace CPU…` | nanoseconds a simple operation on the slowest of these |
+//! | `pace CPU…` | nanoseconds a simple operation on each of these, a line each |
 
 use std::{env, error::Error, process::ExitCode};
 
@@ -41,7 +41,8 @@ fn run(words: &[&str]) -> Result<String, Box<dyn Error>> {
         }
         ["pace", cpus @ ..] => {
             let cpus: Result<Vec<u32>, _> = cpus.iter().map(|cpu| cpu.parse()).collect();
-            Ok(pace(&cpus?).to_string())
+            let found = pace(&cpus?);
+            Ok(found.iter().map(f64::to_string).collect::<Vec<_>>().join("\n"))
         }
         _ => Err("it measures for befit; see befit calibrate --help".into()),
     }

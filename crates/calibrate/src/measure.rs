@@ -48,18 +48,18 @@ pub fn bring_near(here: u32, there: u32, usual: f64) -> bool {
     })
 }
 
-/// Nanoseconds a simple operation on the slowest of `cpus` at the moment, one after the other.
+/// Nanoseconds a simple operation on each of `cpus` at the moment, one after the other.
 ///
 /// Where the host of a virtual machine runs another guest on a core's second thread, the two share
 /// its width, so that this grows. A chain of dependent operations takes as long as before.
-pub fn pace(cpus: &[u32]) -> f64 {
+pub fn pace(cpus: &[u32]) -> Vec<f64> {
     const LOOKS: usize = 3;
     let before = pin::affinity();
     let least = |cpu: &u32| {
         pin::pin(*cpu);
         (0..LOOKS).map(|_| core::operation()).fold(f64::INFINITY, f64::min)
     };
-    let slowest = cpus.iter().map(least).fold(0.0, f64::max);
+    let found = cpus.iter().map(least).collect();
     pin::restore(&before);
-    slowest
+    found
 }

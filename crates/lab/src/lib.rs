@@ -49,6 +49,7 @@ mod native;
 mod output;
 mod parallel;
 mod progress;
+mod quiet;
 mod recording;
 pub mod reproduce;
 mod sampling;

@@ -12,13 +12,6 @@ use befit_record::end_with_us;
 
 use crate::{LabError, Progress, companion};
 
-/// So much slower than usual a core may be and count as quiet. Another guest on its second thread
-/// makes it slower by more than a quarter.
-const SLOWER: f64 = 1.1;
-
-/// So many cores are looked at in any case.
-const FEW: usize = 4;
-
 /// What measures this machine.
 #[derive(Clone, Debug)]
 pub struct Measuring {
@@ -64,22 +57,13 @@ impl Measuring {
         printed.ok()?.trim().parse().ok()
     }
 
-    /// Whether the cores of this machine that run so many `threads` are as fast at the moment as when
-    /// `host` was calibrated: the first ones, and four at least, among which the system chooses. The
-    /// host of a virtual machine may run another guest on a core's second thread. True where that
-    /// cannot be told.
-    pub(crate) fn is_quiet(&self, host: &Machine, threads: usize) -> bool {
-        let cpus =
-            host.workers().iter().take(threads.max(FEW)).filter_map(|worker| worker.os_index);
+    /// Nanoseconds a simple operation on each of `cpus` at the moment.
+    pub(crate) fn paces(&self, cpus: &[u32]) -> Option<Vec<f64>> {
         let mut words = vec!["pace".to_owned()];
-        words.extend(cpus.map(|cpu| cpu.to_string()));
-        let Some(usual) = befit_calibrate::operation(host).filter(|_| words.len() > 1) else {
-            return true;
-        };
+        words.extend(cpus.iter().map(u32::to_string));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let printed = self.run(&words, &|_| {});
-        let found: Option<f64> = printed.ok().and_then(|printed| printed.trim().parse().ok());
-        found.is_none_or(|found| found <= SLOWER * usual)
+        let printed = self.run(&words, &|_| {}).ok()?;
+        printed.lines().map(|line| line.trim().parse().ok()).collect()
     }
 
     /// Has the two cores of [`Self::written`] come near one another, if the host can be brought to

@@ -28,5 +28,5 @@ mod outside;
 #[cfg(all(feature = "outer", not(befit_record)))]
 pub use outside::{
     Build, BuildError, RecordError, RecordOptions, Recording, STREAM_VERSION, StreamError, Timed,
-    Watch, end_with_us, instruments, read_stream, record, time,
+    Watch, end_with_us, instruments, read_stream, record, run_on, time,
 };

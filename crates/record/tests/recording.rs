@@ -23,7 +23,7 @@ static PROBE: LazyLock<PathBuf> = LazyLock::new(|| built("probe", false));
 /// The same without instrumentation, to be timed.
 static PLAIN: LazyLock<PathBuf> = LazyLock::new(|| built("probe-work", true));
 
-const UNWATCHED: Watch<'_> = Watch { progress: &|_, _, _| {}, is_quiet: &|| true };
+const UNWATCHED: Watch<'_> = Watch { progress: &|_, _, _| {}, is_quiet: &|_| true };
 
 fn built(folder: &str, work: bool) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -468,7 +468,7 @@ fn a_total_counts_if_the_machine_was_quiet_before_it_and_after() {
     // Quiet until a total has begun, disturbed for two looks, and quiet from then on: the first
     // total is timed again, and something is waited for.
     let looks = Cell::new(0);
-    let is_quiet = || {
+    let is_quiet = |_| {
         looks.set(looks.get() + u32::from(begun.get() > 0));
         !(1..=2).contains(&looks.get())
     };

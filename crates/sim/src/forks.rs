@@ -13,7 +13,7 @@ use befit_sched::{
 };
 
 use crate::{
-    clock::Ticks, engine::Engine, entry::Entry, execution::Execution, idle::Runs, jobs::Block,
+    clock::Ticks, engine::Engine, entry::Entry, execution::Execution, idle::Runs, jobs::Before,
     ledger::Codes, tasks::Step,
 };
 
@@ -63,12 +63,16 @@ impl Engine<'_> {
         let spawned = std::mem::take(&mut self.tasks.forks);
         for task in &spawned {
             self.pay(w, self.prices.costs.spawn / 2.0);
-            self.tasks.progress_mut(*task).spawned = Some(w);
-            match self.jobs.spawned(w) {
-                Block::Own => {}
-                Block::From(other) => self.pay_handover(w, other),
-                Block::New => self.pay(w, self.prices.costs.job),
+            let (block, before) = self.jobs.spawned(w);
+            let progress = self.tasks.progress_mut(*task);
+            (progress.spawned, progress.block) = (Some(w), block);
+            match before {
+                Before::Own => {}
+                Before::From(other) => self.pay_handover(w, other),
+                Before::New => self.pay(w, self.prices.costs.job),
             }
+            // The prices have what it takes to write the block.
+            self.hardware.touch_block(w, block, true, self.workers[w.index()].clock);
             if self.capabilities.own_newest_first {
                 self.put_out(w, *task);
                 continue;
@@ -260,8 +264,13 @@ impl Engine<'_> {
 
     /// Worker `w` starts `task`. Where another one spawned it, its lines come from there.
     pub(crate) fn starts_spawned(&mut self, w: WorkerId, task: TaskId) {
-        let Some(spawner) = self.tasks.progress_mut(task).spawned else { return };
-        self.jobs.started(w);
+        let progress = self.tasks.progress_mut(task);
+        let Some(spawner) = progress.spawned else { return };
+        let block = progress.block;
+        self.jobs.started(w, block);
+        let now = self.workers[w.index()].clock;
+        let time = self.hardware.touch_block(w, block, false, now);
+        self.pay_time(w, time);
         // Half of the price is that of making the task, half that of starting it.
         self.pay(w, self.prices.costs.spawn / 2.0);
         if spawner != w {

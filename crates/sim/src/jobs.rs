@@ -6,133 +6,158 @@
 //! fro between them, and its lines with it.
 
 use befit_machine::WorkerId;
+use befit_program::{Op, Program, ScopeId, TaskId};
 use befit_sched::forks::{MEMORY_BATCH, SPARE_BATCHES};
 
-/// The blocks that are not in use.
+/// Blocks that have lines of their own. Where more tasks wait, they share these.
+pub(crate) const MOST_BLOCKS: u32 = 1 << 19;
+
+/// A task's block, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Block(pub(crate) u32);
+
+/// All blocks, and which of them are not in use.
 #[derive(Debug)]
 pub(crate) struct Jobs {
+    /// Per block, the worker that had it last.
+    last: Vec<WorkerId>,
     /// Per worker: those it takes from and puts into, and a whole batch or none.
-    kept: Vec<[List; 2]>,
+    kept: Vec<[Vec<Block>; 2]>,
     /// Batches that a worker had too many of.
-    spare: Vec<List>,
-    /// Blocks that went back to the allocator, by the worker that last had them.
-    given_back: List,
+    spare: Vec<Vec<Block>>,
+    /// Blocks that went back to the allocator.
+    given_back: Vec<Block>,
 }
 
-/// Where a new task's block comes from.
+/// Who had a new task's block last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Block {
-    /// The worker itself had it last.
+pub(crate) enum Before {
+    /// The worker itself.
     Own,
-    /// Another worker had it last.
+    /// Another worker.
     From(WorkerId),
-    /// It is used for the first time.
+    /// Nobody: it is used for the first time.
     New,
-}
-
-/// Blocks one upon the other: who had them last, and how many in a row.
-#[derive(Clone, Debug, Default)]
-struct List {
-    rows: Vec<(WorkerId, usize)>,
-    count: usize,
-}
-
-impl List {
-    fn pop(&mut self) -> Option<WorkerId> {
-        let (last, row) = self.rows.last_mut()?;
-        let last = *last;
-        *row -= 1;
-        if *row == 0 {
-            self.rows.pop();
-        }
-        self.count -= 1;
-        Some(last)
-    }
-
-    fn push(&mut self, w: WorkerId) {
-        match self.rows.last_mut() {
-            Some((last, row)) if *last == w => *row += 1,
-            _ => self.rows.push((w, 1)),
-        }
-        self.count += 1;
-    }
 }
 
 impl Jobs {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
+            last: Vec::new(),
             kept: vec![Default::default(); workers],
             spare: Vec::new(),
-            given_back: List::default(),
+            given_back: Vec::new(),
         }
     }
 
-    /// Worker `w` spawns a task.
-    pub(crate) fn spawned(&mut self, w: WorkerId) -> Block {
+    /// Worker `w` spawns a task: its block.
+    pub(crate) fn spawned(&mut self, w: WorkerId) -> (Block, Before) {
         let [open, full] = &mut self.kept[w.index()];
-        if open.count == 0 {
+        if open.is_empty() {
             *open = std::mem::take(full);
         }
-        if open.count == 0
+        if open.is_empty()
             && let Some(batch) = self.spare.pop()
         {
             *open = batch;
         }
-        match open.pop().or_else(|| self.given_back.pop()) {
-            Some(last) if last == w => Block::Own,
-            Some(last) => Block::From(last),
-            None => Block::New,
-        }
+        let Some(block) = open.pop().or_else(|| self.given_back.pop()) else {
+            self.last.push(w);
+            return (Block(self.last.len() as u32 - 1), Before::New);
+        };
+        let last = std::mem::replace(&mut self.last[block.0 as usize], w);
+        (block, if last == w { Before::Own } else { Before::From(last) })
     }
 
-    /// Worker `w` starts a task.
-    pub(crate) fn started(&mut self, w: WorkerId) {
+    /// Worker `w` starts the task in `block`.
+    pub(crate) fn started(&mut self, w: WorkerId, block: Block) {
         let [open, full] = &mut self.kept[w.index()];
-        if open.count == MEMORY_BATCH {
+        if open.len() == MEMORY_BATCH {
             let batch = std::mem::replace(full, std::mem::take(open));
-            if batch.count > 0 && self.spare.len() < SPARE_BATCHES {
+            if !batch.is_empty() && self.spare.len() < SPARE_BATCHES {
                 self.spare.push(batch);
             } else {
-                (0..batch.count).for_each(|_| self.given_back.push(w));
+                self.given_back.extend(batch);
             }
         }
-        open.push(w);
+        open.push(block);
+        self.last[block.0 as usize] = w;
     }
+}
+
+/// At most so many tasks of `program` are spawned: all but pairs that are forked, and waited for,
+/// by themselves. O(tasks).
+pub(crate) fn spawned(program: &Program) -> u32 {
+    let of = |task| {
+        let (mut spawned, mut since): (u32, Vec<ScopeId>) = (0, Vec::new());
+        for op in program.ops(task) {
+            match op {
+                Op::Fork { scope, .. } => since.push(scope),
+                Op::Sync(scope) if since == [scope; 2] => since.clear(),
+                _ => spawned += since.drain(..).count() as u32,
+            }
+        }
+        spawned + since.len() as u32
+    };
+    (0..program.tasks()).map(|task| of(TaskId(task))).sum()
 }
 
 #[cfg(test)]
 mod tests {
+    use befit_program::Declared;
+
     use super::*;
+    use crate::tests::program;
 
     #[test]
     fn blocks_stay_with_the_worker_that_ran_the_task_until_it_has_a_batch_too_many() {
         let (spawner, thief) = (WorkerId(0), WorkerId(1));
         let mut jobs = Jobs::new(2);
         for _ in 0..=2 * MEMORY_BATCH {
-            assert_eq!(jobs.spawned(spawner), Block::New);
-            jobs.started(thief);
+            let (block, before) = jobs.spawned(spawner);
+            assert_eq!(before, Before::New);
+            jobs.started(thief, block);
         }
+        let mut waiting = Vec::new();
         for _ in 0..MEMORY_BATCH {
-            assert_eq!(jobs.spawned(spawner), Block::From(thief));
+            let (block, before) = jobs.spawned(spawner);
+            assert_eq!(before, Before::From(thief));
+            waiting.push(block);
         }
-        assert_eq!(jobs.spawned(spawner), Block::New);
-        assert_eq!(jobs.spawned(thief), Block::Own);
-        jobs.started(spawner);
-        assert_eq!(jobs.spawned(spawner), Block::Own);
+        assert_eq!(jobs.spawned(spawner).1, Before::New);
+        assert_eq!(jobs.spawned(thief).1, Before::Own);
+        jobs.started(spawner, waiting[0]);
+        assert_eq!(jobs.spawned(spawner), (waiting[0], Before::Own));
     }
 
     #[test]
     fn what_the_pool_has_no_room_for_goes_back_to_the_allocator() {
         let mut jobs = Jobs::new(2);
         let all = (SPARE_BATCHES + 2) * MEMORY_BATCH;
-        (0..all).for_each(|_| jobs.started(WorkerId(1)));
-        assert_eq!((jobs.spare.len(), jobs.given_back.count), (SPARE_BATCHES, 0));
-        jobs.started(WorkerId(1));
-        assert_eq!((jobs.spare.len(), jobs.given_back.count), (SPARE_BATCHES, MEMORY_BATCH));
+        let blocks: Vec<Block> = (0..=all).map(|_| jobs.spawned(WorkerId(1)).0).collect();
+        blocks[1..].iter().for_each(|block| jobs.started(WorkerId(1), *block));
+        assert_eq!((jobs.spare.len(), jobs.given_back.len()), (SPARE_BATCHES, 0));
+        jobs.started(WorkerId(1), blocks[0]);
+        assert_eq!((jobs.spare.len(), jobs.given_back.len()), (SPARE_BATCHES, MEMORY_BATCH));
         // All but what the other worker keeps.
         for _ in 0..all - MEMORY_BATCH {
-            assert_eq!(jobs.spawned(WorkerId(0)), Block::From(WorkerId(1)));
+            assert_eq!(jobs.spawned(WorkerId(0)).1, Before::From(WorkerId(1)));
         }
-        assert_eq!(jobs.spawned(WorkerId(0)), Block::New);
+        assert_eq!(jobs.spawned(WorkerId(0)).1, Before::New);
+    }
+
+    #[test]
+    fn halves_of_a_join_are_not_spawned() {
+        let program = program(|b| {
+            for children in [2, 3] {
+                for _ in 0..children {
+                    b.fork(ScopeId(1), Declared::default()).unwrap();
+                    b.work(1, 1, 1);
+                    b.end().unwrap();
+                }
+                b.sync(ScopeId(1)).unwrap();
+            }
+        });
+        assert_eq!(spawned(&program), 3);
     }
 }

@@ -9,6 +9,8 @@ use befit_machine::WorkerId;
 use befit_program::{Op, OpPlace, Program, ScopeId, StrandId, TaskId};
 use befit_sched::TaskInfo;
 
+use crate::jobs::Block;
+
 /// No task: tasks have smaller numbers.
 const NOBODY: u32 = u32::MAX;
 
@@ -53,6 +55,8 @@ pub(crate) struct Progress {
     pub(crate) given: bool,
     /// Of a task that is no half of a fork: the worker that spawned it.
     pub(crate) spawned: Option<WorkerId>,
+    /// And its block.
+    pub(crate) block: Block,
     /// Of a half of a fork that was published: the worker that did, and how many pending forks
     /// enclose it.
     pub(crate) published: Option<(WorkerId, u32)>,
@@ -240,6 +244,7 @@ impl Progress {
             live: 1,
             given,
             spawned,
+            block: Block(0),
             published,
             started_on: WorkerId(0),
         }

@@ -3,13 +3,13 @@
 use std::{thread, time::Duration};
 
 use super::{NativePlan, NativeProgram, child};
-use crate::{Interrupt, LabError, Progress, Seconds};
+use crate::{Interrupt, LabError, Progress, Seconds, quiet::Quiet};
 
 /// Looks at the machine before and after the runs of a program that may find it another than the
 /// one that was described,
-const SPARE: u32 = 300;
+const SPARE: u32 = 1000;
 /// each followed by this time.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(30);
 
 /// The times of runs that count.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,18 +33,19 @@ impl NativePlan {
     /// and each of their schedulers: all take turns. The result is ordered by plan, then by
     /// scheduler, with a time for each repeat of the first plan.
     ///
-    /// A run counts if the machine is the one that was described, before and after it.
-    /// `is_described` says so for a number of threads; if it is told `true` it sees to it if it
-    /// can, and else only looks. The run is put off, or repeated, until that is so, or until
-    /// [`SPARE`] looks in all have found the machine to be another. After that those count that were
-    /// put off with success, and if there are none, all.
+    /// A run counts if the machine is the one that was described, before and after it: `quiet`, and
+    /// for several threads with neighbours that `are_near`, which sees to that if it is told `true`
+    /// and it can. The run is put off, or repeated, until that is so, or until [`SPARE`] looks in
+    /// all have found the machine to be another. After that those count that were put off with
+    /// success, and if there are none, all.
     ///
     /// # Errors
     /// As [`NativePlan::run`].
     pub(crate) fn times(
         plans: &[Self],
         program: &NativeProgram,
-        is_described: &dyn Fn(usize, bool) -> bool,
+        quiet: Option<&Quiet<'_>>,
+        are_near: &dyn Fn(bool) -> bool,
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<Vec<NativeTimes>, LabError> {
@@ -58,16 +59,23 @@ impl NativePlan {
         let mut times: Vec<Vec<(Seconds, bool)>> = vec![Vec::new(); each.len()];
         for _ in 0..repeats {
             for ((plan, scheduler), times) in each.iter().zip(&mut times) {
-                let mut command = plan.command(program, *scheduler);
-                // Not where it goes: what would measure that would be measured.
-                command.env("BEFIT_TIMES", "span");
                 let child = plan.child(program, *scheduler);
                 let threads = plan.threads.map_or(1, |threads| threads.get() as usize);
+                let is_alone = threads == 1;
                 let time = loop {
-                    let before = is_described(threads, true);
+                    let before = quiet.is_none_or(|quiet| quiet.before(threads))
+                        && (is_alone || are_near(true));
                     if before || spare == 0 {
+                        let mut command = plan.command(program, *scheduler);
+                        // Not where it goes: what would measure that would be measured.
+                        command.env("BEFIT_TIMES", "span");
+                        if let Some(quiet) = quiet {
+                            quiet.place(&mut command);
+                        }
                         let run = child.run(&mut command, folder.path(), interrupt, progress)?;
-                        let holds = before && is_described(threads, false);
+                        let holds = before
+                            && quiet.is_none_or(|quiet| quiet.after(threads))
+                            && (is_alone || are_near(false));
                         if holds || spare == 0 {
                             let pools = run.pools.iter();
                             break (pools.filter_map(|pool| pool.span_seconds).sum(), holds);

@@ -11,7 +11,7 @@ use befit_record::{Build, Watch};
 use befit_sim::work::{Timed, fit};
 
 use super::{RecordingJob, THREADS};
-use crate::{Measuring, Progress};
+use crate::{Measuring, Progress, quiet::Quiet};
 
 /// The build that is timed instead of recorded: optimised as the program's profile says.
 pub(super) fn build(job: &RecordingJob) -> Build {
@@ -27,8 +27,13 @@ pub(super) fn add(
     host: &Machine,
     progress: &dyn Progress,
 ) -> Program {
+    let measuring = Measuring::if_there();
+    let quiet = measuring.as_ref().and_then(|measuring| Quiet::new(measuring, host));
     let command = || {
         let mut command = Command::new(binary);
+        if let Some(quiet) = &quiet {
+            quiet.place(&mut command);
+        }
         command
             .args(&job.arguments)
             // It could be opened when the program was recorded.
@@ -38,8 +43,9 @@ pub(super) fn add(
     };
     let name = &program.meta().name;
     let timing = |whole, number, of| progress.timing(name, whole, number, of);
-    let measuring = Measuring::if_there();
-    let is_quiet = || measuring.as_ref().is_none_or(|measuring| measuring.is_quiet(host, 1));
+    let is_quiet = |before| {
+        quiet.as_ref().is_none_or(|quiet| if before { quiet.before(1) } else { quiet.after(1) })
+    };
     let watch = Watch { progress: &timing, is_quiet: &is_quiet };
     let timed = match befit_record::time(&command, &program, true, watch) {
         Ok(timed) => timed,

@@ -31,6 +31,7 @@ use crate::{
     Interrupt, LabError, Measuring, NativePlan, Progress, Source, Spread,
     native::NativeProgram,
     parallel::{self, threads},
+    quiet::Quiet,
     recording::{record, record_uncalibrated},
     summary::first_word,
 };
@@ -189,7 +190,7 @@ impl VerifyPlan {
         };
         let plans: Vec<NativePlan> = self.threads.iter().map(plan).collect();
         // The host of a virtual machine may move its processors to where they share no cache, or
-        // one core, or run another guest on a core's second thread.
+        // one core.
         let cycle = 1e3 / f64::from(self.machine.mhz.max(1));
         let last_level = self.machine.cluster(self.machine.last_level(WorkerId(0))).cache;
         let usual = last_level.and_then(|cache| cache.transfer).map(|t| t.0 as f64 * cycle);
@@ -200,11 +201,9 @@ impl VerifyPlan {
         };
         // Not what is pretended in the simulation, but this machine.
         let host = Machine::find("host").ok();
-        let is_described = |threads: usize, restore: bool| {
-            host.as_ref().is_none_or(|host| measuring.is_quiet(host, threads))
-                && (threads == 1 || are_near(restore))
-        };
-        let measured = NativePlan::times(&plans, &native, &is_described, interrupt, progress)?;
+        let quiet = host.and_then(|host| Quiet::new(measuring, &host));
+        let quiet = quiet.as_ref();
+        let measured = NativePlan::times(&plans, &native, quiet, &are_near, interrupt, progress)?;
         let mut results = Vec::new();
         for (prediction, times) in predictions.iter().zip(measured) {
             let runs = times.seconds.len();

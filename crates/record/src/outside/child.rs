@@ -6,7 +6,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::{
+    process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal},
+    thread::{CpuSet, sched_setaffinity},
+};
 
 /// Has the system kill the process that `command` starts when the thread that starts it ends: a
 /// befit that is killed leaves no program behind that runs for nobody.
@@ -16,6 +19,20 @@ pub fn end_with_us(command: &mut Command) -> &mut Command {
     // allocation: this makes two system calls, and turns an error number into an io::Error, which
     // holds it in place.
     unsafe { command.pre_exec(move || bind_to(parent)) }
+}
+
+/// Has the process that `command` starts, and all its threads, run on one CPU, if the system lets
+/// it.
+pub fn run_on(command: &mut Command, cpu: u32) -> &mut Command {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    let pin = move || {
+        let _ = sched_setaffinity(None, &set);
+        Ok(())
+    };
+    // SAFETY: between fork and exec only async-signal-safe things may be done, no locks and no
+    // allocation: this makes one system call.
+    unsafe { command.pre_exec(pin) }
 }
 
 fn bind_to(parent: Pid) -> io::Result<()> {

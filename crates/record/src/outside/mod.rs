@@ -18,7 +18,7 @@ use std::{
 };
 
 pub use build::{Build, BuildError, instruments};
-pub use child::end_with_us;
+pub use child::{end_with_us, run_on};
 pub use reader::{StreamError, read_stream};
 pub use run::{RecordError, RecordOptions, Recording, record};
 pub use stream::VERSION as STREAM_VERSION;

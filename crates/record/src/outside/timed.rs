@@ -28,9 +28,9 @@ const MOMENT: Duration = Duration::from_secs(1);
 const MOST_REPEATS: usize = 10;
 /// Before a run, and again where a run was disturbed, the machine may be quiet soon: all waiting
 /// for one program takes this at most,
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// with a look so often.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(30);
 
 /// What serial runs without instrumentation took.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,13 +67,14 @@ pub struct Watch<'a> {
     /// A run begins: whether regions are timed as a whole, its number among these, and how many
     /// there are.
     pub progress: &'a dyn Fn(bool, usize, usize),
-    /// Whether the machine is as fast as usual at the moment.
-    pub is_quiet: &'a dyn Fn() -> bool,
+    /// Whether the machine is as fast as usual at the moment: before a run if it is told `true`,
+    /// and after it if `false`.
+    pub is_quiet: &'a dyn Fn(bool) -> bool,
 }
 
 /// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to twenty
 /// times, and times the strands of `program`, its recording. Where the machine is disturbed it
-/// waits, for ten seconds at most in all, and runs it up to thirty times: of the totals those count
+/// waits, for twenty seconds at most in all, and runs it up to thirty times: of the totals those count
 /// before and after which the machine was quiet, if there is one.
 ///
 /// # Errors
@@ -120,7 +121,7 @@ pub fn time(
     while totals.len() < repeats && disturbed.len() < 2 * repeats {
         let before = patience.wait(watch.is_quiet);
         let total = run(true, totals.len() + 1, repeats)?;
-        if before && (watch.is_quiet)() {
+        if before && (watch.is_quiet)(false) {
             totals.push(total)
         } else {
             disturbed.push(total)
@@ -148,9 +149,9 @@ struct Patience(Duration);
 
 impl Patience {
     /// Waits until the machine is quiet; returns whether it is.
-    fn wait(&mut self, is_quiet: &dyn Fn() -> bool) -> bool {
+    fn wait(&mut self, is_quiet: &dyn Fn(bool) -> bool) -> bool {
         loop {
-            if is_quiet() {
+            if is_quiet(true) {
                 return true;
             }
             if self.is_over() {

@@ -1,5 +1,6 @@
 //! What all strands run through: the caches, the memory, the cores, and what they cost.
 
+mod blocks;
 mod charge;
 
 use befit_cache::{Access, Found, Hierarchy, PrefetchPlan};
@@ -68,6 +69,8 @@ pub(crate) struct Hardware {
     /// Lines of shared data; the workers' stacks lie above.
     shared_lines: u32,
     stack_lines: u32,
+    /// Tasks' blocks, whose lines lie above these; 0 where they have none.
+    blocks: u32,
     /// Lines of the touches per line of this machine, as a power of two.
     coarser: u32,
     /// Lines of the program that one of these stands for.
@@ -142,13 +145,12 @@ impl Hardware {
             }
         };
         let workers = machine.workers().len() as u32;
+        let blocks = blocks::count(program, sample, machine);
         let stacks = stack_lines.checked_mul(workers);
-        let lines =
-            stacks.and_then(|stacks| stacks.checked_add(shared_lines)).ok_or_else(|| {
-                SimError::Machine(format!(
-                    "{workers} stacks of {stack_lines} lines are too many lines"
-                ))
-            })?;
+        let above = stacks.and_then(|stacks| stacks.checked_add(blocks * blocks::lines(coarser)));
+        let lines = above.and_then(|above| above.checked_add(shared_lines)).ok_or_else(|| {
+            SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines"))
+        })?;
         let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
         let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden) * each);
@@ -209,6 +211,7 @@ impl Hardware {
             cycles_per_operation: work::cycles_per_operation(program, machine),
             shared_lines,
             stack_lines,
+            blocks,
             coarser,
             each,
             cores,
