@@ -35,21 +35,14 @@ use crate::{
         fork::Reachable,
         latch::{Latch, ThreadLatch},
         marks::Marks,
-        primitive::{AtomicU32, AtomicUsize, Mutex, UnsafeCell, current_cpu, lock},
+        primitive::{AtomicUsize, Mutex, UnsafeCell, current_cpu, lock},
         scope::{Fifos, Spare},
-        sleep::PutOff,
+        sleep::{Calls, PutOff},
     },
 };
 
-/// As long as a call from outside takes no longer, a fork that is predicted to be short is held
-/// back.
+/// The thread that waits for a call from outside gives the policy what is held back after so long.
 const YOUNG: Duration = Duration::from_micros(50);
-
-/// So many calls that are not over soon may come between those that are.
-const FEW: u32 = 3;
-
-/// After more than [`FEW`], one call of so many is taken for short all the same.
-const TRIES: u32 = 16;
 
 /// What the threads of one pool share.
 pub(crate) struct Registry {
@@ -64,9 +57,7 @@ pub(crate) struct Registry {
     outside: AtomicUsize,
     /// The threads outside that wait for what they have given to the pool.
     waiting: AtomicUsize,
-    /// How many calls from outside in a row, of those in which a fork was or would have been held
-    /// back, were not over soon.
-    long_calls: AtomicU32,
+    calls: Calls,
     pub(super) handlers: Handlers,
     /// What each thread must run itself.
     pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
@@ -117,7 +108,7 @@ impl Registry {
             alive: Mutex::new(Alive { threads, awaited: 0, over: false, waiter: None }),
             outside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
-            long_calls: AtomicU32::new(FEW),
+            calls: Calls::new(),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
             pausing: CachePadded::new(AtomicUsize::new(0)),
@@ -240,8 +231,7 @@ impl Registry {
         op: impl FnOnce(&Worker) -> R + Send,
     ) -> R {
         let latch = Arc::new(ThreadLatch::new());
-        let long_calls = self.long_calls.load(Relaxed);
-        let puts_off = long_calls < FEW || long_calls.is_multiple_of(TRIES);
+        let puts_off = self.calls.are_short();
         let here = current_cpu();
         let put_off = PutOff::new(puts_off, here);
         let op = |worker: &Worker| worker.run_call(&put_off, || op(worker));
@@ -271,12 +261,8 @@ impl Registry {
             }
         }
         latch.wait();
-        if put_off.is_wanted() {
-            let was_short = Instant::now() < young_until;
-            let now = if was_short { 0 } else { long_calls.wrapping_add(1).max(1) };
-            if now != long_calls {
-                self.long_calls.store(now, Relaxed);
-            }
+        if let Some(worked) = put_off.worked() {
+            self.calls.ended(puts_off, worked);
         }
         self.waiting.fetch_sub(1, Relaxed);
         no_unwind.over();

@@ -1,6 +1,7 @@
 //! How idle workers go to sleep and are woken, and why no wake-up is lost. `README.md` beside this
 //! file is the specification; the names here are the names there.
 
+mod calls;
 mod parker;
 mod put_off;
 mod search;
@@ -15,6 +16,7 @@ use crossbeam_utils::CachePadded;
 
 use self::parker::{Notified, Sleepy, WakeReason};
 pub(crate) use self::{
+    calls::Calls,
     parker::Parker,
     put_off::PutOff,
     search::{Refused, Search, relax},

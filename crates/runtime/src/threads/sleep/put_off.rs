@@ -1,6 +1,6 @@
 //! Forks that are held back because nobody else is likely to be needed for them.
 
-use std::ptr::NonNull;
+use std::{ptr::NonNull, time::Duration};
 
 use befit_machine::WorkerId;
 use befit_sched::TaskInfo;
@@ -32,6 +32,8 @@ struct State {
     over: bool,
     /// A fork was held back, or would have been.
     wanted: bool,
+    /// How long the worker was at the call.
+    worked: Duration,
     fork: Option<HeldFork>,
 }
 
@@ -39,7 +41,8 @@ impl PutOff {
     /// `may`: a fork may be held back. Else it is only found out whether one would be. `caller`:
     /// the processor that the call comes from.
     pub(crate) fn new(may: bool, caller: Option<usize>) -> Self {
-        let state = Mutex::new(State { over: !may, wanted: false, fork: None });
+        let state =
+            Mutex::new(State { over: !may, wanted: false, worked: Duration::ZERO, fork: None });
         Self { state, requests: Reachable::default(), caller }
     }
 
@@ -97,8 +100,14 @@ impl PutOff {
         state.fork.take()
     }
 
-    /// Whether a fork was held back, or would have been.
-    pub(crate) fn is_wanted(&self) -> bool {
-        lock(&self.state).wanted
+    /// The worker was so long at the call, which is over.
+    pub(crate) fn ended(&self, worked: Duration) {
+        lock(&self.state).worked = worked;
+    }
+
+    /// How long the worker was at the call, if a fork was held back, or would have been.
+    pub(crate) fn worked(&self) -> Option<Duration> {
+        let state = lock(&self.state);
+        state.wanted.then_some(state.worked)
     }
 }

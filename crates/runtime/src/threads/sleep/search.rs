@@ -64,6 +64,11 @@ pub(crate) trait Search {
 /// Looks at event counter and latch before a worker sleeps: some ten microseconds.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
 
+/// So many idle workers may spin whatever the others do. Where a program goes from one short
+/// parallel phase to the next, one of them takes the call, and the other its first fork: nobody has
+/// to be woken.
+const FEW: usize = 2;
+
 /// From this one on, each look lets other threads have the processor first.
 const YIELDS: u32 = SPINS / 2;
 
@@ -270,11 +275,12 @@ impl Sleep {
     }
 
     /// Whether one of the workers that are idle and awake may spin. They are to be no more than
-    /// those that work: one that sleeps costs nothing, and is woken when the others do not suffice.
+    /// those that work, or than [`FEW`]: one that sleeps costs nothing, and is woken when the
+    /// others do not suffice.
     fn may_spin(&self) -> bool {
         let idle = self.idle.load(Relaxed);
         let awake = idle.saturating_sub(self.sleepers.load(Relaxed));
-        awake <= self.parkers.len().saturating_sub(idle).max(1)
+        awake <= self.parkers.len().saturating_sub(idle).max(FEW)
     }
 }
 

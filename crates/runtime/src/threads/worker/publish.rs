@@ -119,6 +119,12 @@ impl Worker {
         let Some(call) = self.young_call(site, known).filter(|_| self.may_share()) else {
             return false;
         };
+        if self.is_long_at_call() {
+            self.suspend();
+            self.catch_up();
+            self.resume();
+            return false;
+        }
         if call.holds() {
             return !self.requests().is_requested();
         }

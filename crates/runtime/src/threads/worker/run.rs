@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     ptr::{self, NonNull},
+    time::{Duration, Instant},
 };
 
 use befit_machine::ClusterId;
@@ -19,6 +20,10 @@ use crate::{
     },
 };
 
+/// A worker that comes to a fork after so long in a call from outside holds none back any more. The
+/// thread that waits for the call would see to it later: the system wakes it as late as it likes.
+const SOON: Duration = Duration::from_micros(20);
+
 /// A task that the policy gave to this worker, on the stack while it runs.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -33,6 +38,8 @@ pub(super) struct Entry {
     shared: bool,
     /// What is held back in the call from outside that it is; null if it is none.
     call: Cell<*const PutOff>,
+    /// When that began.
+    call_began: Cell<Option<Instant>>,
     /// The entry that waits below this one.
     outer: *const Entry,
 }
@@ -68,6 +75,7 @@ impl Worker {
             freed: Cell::new(false),
             shared: self.handler.get().is_none() && self.engine().is_shared(task.anchor),
             call: Cell::new(ptr::null()),
+            call_began: Cell::new(None),
             outer: self.entry.get(),
         }
     }
@@ -91,7 +99,10 @@ impl Worker {
         let _begun = unsafe { call.begin(self.requests()) };
         entry.call.set(call);
         let _reset = Reset(&entry.call);
+        let began = Instant::now();
+        entry.call_began.set(Some(began));
         let result = work();
+        call.ended(began.elapsed());
         self.gives_way.set(call.is_from_here());
         result
     }
@@ -101,6 +112,13 @@ impl Worker {
     pub(super) fn outside_call(&self) -> Option<&PutOff> {
         // SAFETY: null, or alive: `run_call` resets it.
         self.entry().and_then(|entry| unsafe { entry.call.get().as_ref() })
+    }
+
+    /// Whether the worker has been at the running call from outside for so long that it is not to
+    /// hold a fork back any more.
+    pub(super) fn is_long_at_call(&self) -> bool {
+        let began = self.entry().and_then(|entry| entry.call_began.get());
+        began.is_some_and(|began| began.elapsed() > SOON)
     }
 
     /// The running job, if it is a call from outside that is young, and a fork by `site` may be
@@ -254,6 +272,7 @@ impl Worker {
             freed: Cell::new(false),
             shared,
             call: Cell::new(ptr::null()),
+            call_began: Cell::new(None),
             outer,
         };
         self.entry.set(&raw const entry);
