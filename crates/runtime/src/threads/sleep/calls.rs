@@ -30,14 +30,13 @@ const PAUSE: u32 = 63;
 pub(crate) struct Calls {
     /// Short ones, less those that long ones outweigh.
     score: AtomicU32,
-    /// How many there were since the last long one.
+    /// In how many none was held back since one was in vain.
     since: AtomicU32,
 }
 
 impl Calls {
     pub(crate) fn new() -> Self {
-        // The first one is tried.
-        Self { score: AtomicU32::new(0), since: AtomicU32::new(PAUSE) }
+        Self { score: AtomicU32::new(0), since: AtomicU32::new(0) }
     }
 
     /// Whether the next one is expected to be short.
@@ -50,7 +49,9 @@ impl Calls {
     pub(crate) fn ended(&self, held: bool, worked: Duration) {
         let (score, since) = (self.score.load(Relaxed), self.since.load(Relaxed));
         let (new_score, new_since) = match held {
-            true if worked > SHORT => (score.saturating_sub(LONG), 0),
+            // One among many changes nothing yet.
+            true if worked > SHORT && score >= ENOUGH => (score - LONG, since),
+            true if worked > SHORT => (0, 0),
             true => ((score + 1).min(MOST), since),
             false => (score, since.saturating_add(1).min(PAUSE)),
         };
@@ -87,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_fork_is_held_back_where_nearly_all_calls_are_short() {
-        assert_eq!(held_back(1000, 0), (1000, 0));
-        assert!(held_back(1000, 40).0 >= 950);
+        assert_eq!(held_back(1000, 0), (1000 - PAUSE, 0));
+        assert!(held_back(1000, 40).0 >= 880);
     }
 
     #[test]
