@@ -29,10 +29,10 @@ pub(crate) struct Quiet<'a> {
 }
 
 impl<'a> Quiet<'a> {
-    /// Where `host`, this machine, was calibrated.
+    /// Where `host`, this machine, was calibrated, and says which its CPUs are.
     pub(crate) fn new(measuring: &'a Measuring, host: &Machine) -> Option<Self> {
-        let cpus = host.workers().iter().filter_map(|worker| worker.os_index).collect();
-        let usual = befit_calibrate::operation(host)?;
+        let cpus: Vec<u32> = host.workers().iter().filter_map(|worker| worker.os_index).collect();
+        let usual = befit_calibrate::operation(host).filter(|_| !cpus.is_empty())?;
         Some(Self { measuring, cpus, usual, chosen: Cell::new(None) })
     }
 

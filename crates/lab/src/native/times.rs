@@ -81,6 +81,9 @@ impl NativePlan {
                             break (pools.filter_map(|pool| pool.span_seconds).sum(), holds);
                         }
                     }
+                    if interrupt.is_raised() {
+                        return Err(LabError::Interrupted);
+                    }
                     spare -= 1;
                     thread::sleep(PAUSE);
                 };
