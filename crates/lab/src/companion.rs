@@ -1,10 +1,7 @@
 //! Programs beside the command that are built when they are first needed: what they are made of
 //! takes long to build, and few need it.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
 use befit_record::Build;
 
@@ -24,6 +21,11 @@ pub(crate) fn build(
     recording::build(&Build { plain: true, manifest_path, ..Build::default() }, progress)
 }
 
+/// Where a program of this name would be beside this program.
+fn beside(name: &str) -> Option<PathBuf> {
+    Some(env::current_exe().ok()?.with_file_name(name))
+}
+
 /// The program `name`, whose sources are in `folder`: the one that is installed beside this
 /// program, or else one that is built now.
 fn find(
@@ -32,13 +34,11 @@ fn find(
     what: &str,
     progress: &dyn Progress,
 ) -> Result<PathBuf, LabError> {
-    let own = env::current_exe().ok();
-    let beside = own.as_deref().and_then(Path::parent).map(|folder| folder.join(name));
     // One in a checkout may be older than its sources.
     let installed = |path: &PathBuf| {
         path.is_file() && !checkout("target").is_ok_and(|target| path.starts_with(target))
     };
-    match beside.filter(installed) {
+    match beside(name).filter(installed) {
         Some(installed) => Ok(installed),
         None => build(folder, what, progress),
     }
@@ -54,8 +54,7 @@ pub fn sweep_program(progress: &dyn Progress) -> Result<PathBuf, LabError> {
 
 /// The program `befit-calibrate`, if it was built or installed beside this program.
 pub(crate) fn calibrate_program_if_there() -> Option<PathBuf> {
-    let program = env::current_exe().ok()?.with_file_name("befit-calibrate");
-    program.is_file().then_some(program)
+    beside("befit-calibrate").filter(|program| program.is_file())
 }
 
 /// The program `befit-calibrate`, which measures this machine.

@@ -64,8 +64,7 @@ impl Engine<'_> {
         for task in &spawned {
             self.pay(w, self.prices.costs.spawn / 2.0);
             let (block, before) = self.jobs.spawned(w);
-            let progress = self.tasks.progress_mut(*task);
-            (progress.spawned, progress.block) = (Some(w), block);
+            self.tasks.progress_mut(*task).spawned = Some((w, block));
             match before {
                 Before::Own => {}
                 Before::From(other) => self.pay_handover(w, other),
@@ -264,9 +263,7 @@ impl Engine<'_> {
 
     /// Worker `w` starts `task`. Where another one spawned it, its lines come from there.
     pub(crate) fn starts_spawned(&mut self, w: WorkerId, task: TaskId) {
-        let progress = self.tasks.progress_mut(task);
-        let Some(spawner) = progress.spawned else { return };
-        let block = progress.block;
+        let Some((spawner, block)) = self.tasks.progress_mut(task).spawned else { return };
         self.jobs.started(w, block);
         let now = self.workers[w.index()].clock;
         let time = self.hardware.touch_block(w, block, false, now);

@@ -88,8 +88,8 @@ impl Jobs {
 /// At most so many tasks of `program` are spawned: all but pairs that are forked, and waited for,
 /// by themselves. O(tasks).
 pub(crate) fn spawned(program: &Program) -> u32 {
-    let of = |task| {
-        let (mut spawned, mut since): (u32, Vec<ScopeId>) = (0, Vec::new());
+    let (mut spawned, mut since): (u32, Vec<ScopeId>) = (0, Vec::new());
+    for task in (0..program.tasks()).map(TaskId) {
         for op in program.ops(task) {
             match op {
                 Op::Fork { scope, .. } => since.push(scope),
@@ -97,9 +97,9 @@ pub(crate) fn spawned(program: &Program) -> u32 {
                 _ => spawned += since.drain(..).count() as u32,
             }
         }
-        spawned + since.len() as u32
-    };
-    (0..program.tasks()).map(|task| of(TaskId(task))).sum()
+        spawned += since.drain(..).count() as u32;
+    }
+    spawned
 }
 
 #[cfg(test)]

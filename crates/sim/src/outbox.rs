@@ -104,7 +104,9 @@ impl Engine<'_> {
             for _ in 0..size.div_ceil(2).min(OUTBOX_BATCH) {
                 let Some(task) = self.outboxes.pop_oldest(owner) else { break };
                 self.look_handover(w, owner);
-                self.tasks.progress_mut(task).spawned = Some(w);
+                if let Some((spawner, _)) = &mut self.tasks.progress_mut(task).spawned {
+                    *spawner = w;
+                }
                 let ready = self.ready_to_start(task);
                 self.in_policy(w, |scheduler, env| scheduler.add(owner, ready, env));
             }

@@ -53,10 +53,8 @@ pub(crate) struct Progress {
     live: u32,
     /// The policy was given it to start.
     pub(crate) given: bool,
-    /// Of a task that is no half of a fork: the worker that spawned it.
-    pub(crate) spawned: Option<WorkerId>,
-    /// And its block.
-    pub(crate) block: Block,
+    /// Of a task that is no half of a fork: the worker that spawned it, and its block.
+    pub(crate) spawned: Option<(WorkerId, Block)>,
     /// Of a half of a fork that was published: the worker that did, and how many pending forks
     /// enclose it.
     pub(crate) published: Option<(WorkerId, u32)>,
@@ -244,7 +242,6 @@ impl Progress {
             live: 1,
             given,
             spawned,
-            block: Block(0),
             published,
             started_on: WorkerId(0),
         }

@@ -86,8 +86,8 @@ fn disturbed(timed: &befit_record::Timed, host: &Machine) -> Option<String> {
     let worst = timed.apart.max(waited);
     (worst > AGREE || !timed.undisturbed).then(|| {
         let how = if worst <= AGREE {
-            "cores were slower than befit calibrate found them, as they are beside other guests of a \
-             virtual machine's host"
+            "cores were slower than befit calibrate found them, as they are beside other guests of \
+             a virtual machine's host"
                 .to_owned()
         } else if timed.apart >= waited {
             format!("they differ by {:.0} %", 100.0 * worst)

@@ -120,9 +120,12 @@ impl VerifyPlan {
         let measuring = Measuring::find(progress)?;
         let contradicted = self.contradicted(&measuring, progress);
         let contradicted = unless_raised(interrupt, Ok(contradicted))?;
+        // Not what is pretended in the simulation, but this machine.
+        let host = Machine::find("host").ok();
+        let quiet = host.and_then(|host| Quiet::new(&measuring, &host));
         let (mut results, mut done, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for program in &self.programs {
-            match self.verify(program, &measuring, interrupt, progress) {
+            match self.verify(program, &measuring, quiet.as_ref(), interrupt, progress) {
                 Ok(found) => {
                     found.iter().for_each(|result| progress.note(&result.line()));
                     results.extend(found);
@@ -170,6 +173,7 @@ impl VerifyPlan {
         &self,
         program: &VerifyProgram,
         measuring: &Measuring,
+        quiet: Option<&Quiet<'_>>,
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<Vec<VerifyResult>, LabError> {
@@ -199,10 +203,6 @@ impl VerifyPlan {
             measuring.written(&self.machine).is_none_or(|found| is_near(found, usual))
                 || (restore && measuring.bring_near(&self.machine, usual))
         };
-        // Not what is pretended in the simulation, but this machine.
-        let host = Machine::find("host").ok();
-        let quiet = host.and_then(|host| Quiet::new(measuring, &host));
-        let quiet = quiet.as_ref();
         let measured = NativePlan::times(&plans, &native, quiet, &are_near, interrupt, progress)?;
         let mut results = Vec::new();
         for (prediction, times) in predictions.iter().zip(measured) {

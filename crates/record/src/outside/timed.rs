@@ -74,8 +74,8 @@ pub struct Watch<'a> {
 
 /// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to twenty
 /// times, and times the strands of `program`, its recording. Where the machine is disturbed it
-/// waits, for twenty seconds at most in all, and runs it up to thirty times: of the totals those count
-/// before and after which the machine was quiet, if there is one.
+/// waits, for twenty seconds at most in all, and runs it up to forty times: of the totals those
+/// count before and after which the machine was quiet, if there is one.
 ///
 /// # Errors
 /// As [`record`](super::record), and [`StreamError::Differs`] if the program does not fork as it

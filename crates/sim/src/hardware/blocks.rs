@@ -57,14 +57,7 @@ impl Hardware {
             let line = self.physical(line);
             let access = self.caches.access(worker, line, write);
             let passing = Passing { place: self.place(line), single: false, now };
-            let mut victims = access.written_back;
-            if let Found::Remote { from, modified: true } = access.found
-                && !access.invalidated
-            {
-                victims -= 1;
-                self.memory.write_shared(worker, from, passing);
-            }
-            (0..victims).for_each(|_| self.memory.write_back(worker, passing));
+            self.write_back(worker, &access, passing);
             self.count(worker, access.found, self.each);
             time += match access.found {
                 Found::Own(cluster) => self.streams[cluster.index()],

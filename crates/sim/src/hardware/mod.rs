@@ -371,17 +371,7 @@ impl Hardware {
         let Passing { place, single, now } = passing;
         let each = if single { 1 } else { self.each };
         let part = self.part(worker, touch, line, &access);
-        let mut victims = access.written_back;
-        if let Found::Remote { from, modified: true } = access.found
-            && !access.invalidated
-        {
-            // Both have it from now on, and memory has it, too.
-            victims -= 1;
-            self.memory.write_shared(worker, from, passing);
-        }
-        for _ in 0..victims {
-            self.memory.write_back(worker, passing);
-        }
+        self.write_back(worker, &access, passing);
         self.count(worker, access.found, each);
         if self.booking.is_some() {
             self.book(worker, touch, &access, part);
@@ -435,6 +425,22 @@ impl Hardware {
             self.atomics.take(line, found.passed, Ticks(way.0 / (self.each / each)))
         });
         Line { taken, ..found }
+    }
+
+    /// Dirty lines go to memory because of an access.
+    #[inline(always)]
+    fn write_back(&mut self, worker: WorkerId, access: &Access, passing: Passing) {
+        let mut victims = access.written_back;
+        if let Found::Remote { from, modified: true } = access.found
+            && !access.invalidated
+        {
+            // Both have it from now on, and memory has it, too.
+            victims -= 1;
+            self.memory.write_shared(worker, from, passing);
+        }
+        for _ in 0..victims {
+            self.memory.write_back(worker, passing);
+        }
     }
 
     /// What it takes to find the page of a line that is not in the innermost cache.

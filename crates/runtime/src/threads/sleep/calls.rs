@@ -69,8 +69,8 @@ impl Calls {
 mod tests {
     use super::*;
 
-    /// In how many of `calls`, of which every `nth` is long, a fork is held back, and in how many of
-    /// those that are long.
+    /// In how many of `calls`, of which every `nth` is long, a fork is held back, and in how many
+    /// of those that are long.
     fn held_back(calls: u32, nth: u32) -> (u32, u32) {
         let known = Calls::new();
         let (mut all, mut in_vain) = (0, 0);
