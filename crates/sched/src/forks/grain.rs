@@ -51,8 +51,9 @@ struct Site {
     depth: Option<u32>,
     /// A region has ended since that is known, and had not been predicted wrongly.
     holds: bool,
-    /// The regions since the depth last changed, and what they took. While the depth is not
-    /// known: the short tasks that were watched, and the shallowest of them.
+    /// The regions since the depth last changed, and what they took; while none has ended, the
+    /// tasks just above that were checked. While the depth is not known: the short tasks that were
+    /// watched, and the shallowest of them.
     regions: u32,
     taken: Duration,
     shallowest: u32,
@@ -78,6 +79,9 @@ pub enum Advice {
     Fork,
     /// It is a fork, and [`Grain::learn`] should be called with its time.
     Watch,
+    /// The same, though it was worth a fork before. Tasks are slow when their memory is touched for
+    /// the first time; without a second look their forks would be kept for good.
+    Check,
     /// What it makes should be inlined calls, and [`Grain::learn`] should be called with the time
     /// of both halves.
     Inline,
@@ -103,6 +107,8 @@ impl Grain {
             Some(inlined_from) if site.id == id => {
                 if depth >= inlined_from {
                     Advice::Inline
+                } else if depth + 1 == inlined_from && !site.holds {
+                    Advice::Check
                 } else {
                     Advice::Fork
                 }
@@ -143,7 +149,7 @@ impl Grain {
         match advice {
             Advice::Fork => return,
             Advice::Watch if site.depth.is_some() => return,
-            Advice::Watch if taken >= GRAIN => site.depth = Some(depth + 1),
+            Advice::Watch if taken >= GRAIN => (site.depth, site.regions) = (Some(depth + 1), 0),
             // All of the program takes less than is worth a fork.
             Advice::Watch if depth == 0 => site.depth = Some(0),
             Advice::Watch => {
@@ -155,9 +161,23 @@ impl Grain {
                     (site.depth, site.regions) = (Some(site.shallowest), 0);
                 }
             }
+            Advice::Check if site.holds || site.depth != Some(depth + 1) => return,
+            Advice::Check => {
+                site.regions += 1;
+                site.taken += taken;
+                if site.regions == WINDOW {
+                    let times = grains(site.taken / WINDOW);
+                    if times > 0 {
+                        site.depth = Some(depth.saturating_sub(times.ilog2()));
+                    }
+                    (site.regions, site.taken) = (0, Duration::ZERO);
+                }
+            }
             Advice::Inline if Self::is_surprised(taken) => site = Site::unknown(id),
             Advice::Inline => {
-                site.holds = true;
+                if !site.holds {
+                    (site.holds, site.regions, site.taken) = (true, 0, Duration::ZERO);
+                }
                 site.regions += 1;
                 site.taken += taken;
                 if site.regions == WINDOW {
@@ -182,8 +202,13 @@ fn corrected(depth: u32, mean: Duration) -> u32 {
     if mean > GRAIN * 2 {
         return depth + 1;
     }
-    let times = GRAIN.as_nanos() / mean.as_nanos().max(1);
-    if times >= 4 { depth.saturating_sub(times.ilog2()) } else { depth }
+    let times = grains(mean);
+    depth.saturating_sub(times.max(1).ilog2())
+}
+
+/// How many tasks that take `mean` make a [`GRAIN`].
+fn grains(mean: Duration) -> u128 {
+    GRAIN.as_nanos() / mean.as_nanos().max(1)
 }
 
 #[cfg(test)]
@@ -196,7 +221,8 @@ mod tests {
 
     /// Whether inlined calls begin at this depth.
     fn begin_at(grain: &Grain, depth: u32) -> bool {
-        grain.advice(HERE, depth - 1) == Advice::Fork && grain.advice(HERE, depth) == Advice::Inline
+        grain.advice(HERE, depth - 1) != Advice::Inline
+            && grain.advice(HERE, depth) == Advice::Inline
     }
 
     #[test]
@@ -219,6 +245,33 @@ mod tests {
             grain.learn(HERE, depth, Advice::Watch, SHORT);
         }
         assert!(begin_at(&grain, 20));
+    }
+
+    #[test]
+    fn a_site_whose_first_tasks_were_slow_is_inlined_once_they_are_not() {
+        let grain = Grain::new();
+        // Pages that nobody has touched, say.
+        grain.learn(HERE, 6, Advice::Watch, 2 * GRAIN);
+        assert_eq!(grain.advice(HERE, 5), Advice::Fork);
+        for _ in 0..WINDOW {
+            assert_eq!(grain.advice(HERE, 6), Advice::Check);
+            grain.learn(HERE, 6, Advice::Check, GRAIN / 4);
+        }
+        assert!(begin_at(&grain, 4), "four such tasks make a grain");
+        // Once regions end, they tell.
+        assert_eq!(grain.advice(HERE, 3), Advice::Check);
+        grain.learn(HERE, 4, Advice::Inline, GRAIN);
+        assert_eq!(grain.advice(HERE, 3), Advice::Fork);
+    }
+
+    #[test]
+    fn tasks_that_stay_long_stay_forks() {
+        let grain = Grain::new();
+        grain.learn(HERE, 6, Advice::Watch, 2 * GRAIN);
+        for _ in 0..3 * WINDOW {
+            assert_eq!(grain.advice(HERE, 6), Advice::Check);
+            grain.learn(HERE, 6, Advice::Check, LONG);
+        }
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl InlinedRegions {
             && match self.grain.advice(site, self.depth.get()) {
                 Advice::Inline => true,
                 Advice::Watch => !known,
-                Advice::Fork => false,
+                Advice::Fork | Advice::Check => false,
             }
     }
 
