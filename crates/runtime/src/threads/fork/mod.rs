@@ -107,8 +107,9 @@ where
         Ok(a) => a,
         Err(panic) => after_a_panic(worker, &frame, task_b, panic),
     };
-    forked.first_has_ended();
-    if !worker.unlinks(frame.as_pending()) {
+    let here = worker.unlinks(frame.as_pending());
+    forked.first_has_ended(!here);
+    if !here {
         return join_published(worker, &frame, a);
     }
     // SAFETY: this is its owner, and no other thread has it.

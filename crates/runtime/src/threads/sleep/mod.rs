@@ -28,14 +28,21 @@ use crate::threads::primitive::{AtomicUsize, current_cpu, fence};
 pub(crate) struct Sleep {
     /// Latches point to them. So not in a `Box`: to move one claims that nothing does.
     parkers: Arc<[CachePadded<Parker>]>,
+    counts: CachePadded<Counts>,
+}
+
+/// What notifiers and idle workers read together, in one line: a notifier that finds a worker idle
+/// waits for that worker's core once.
+#[derive(Debug)]
+struct Counts {
     /// The number of workers that are idle: at 0 a notifier has nothing to do.
-    idle: CachePadded<AtomicUsize>,
+    idle: AtomicUsize,
     /// The event counter: counts the notifications that found a worker idle, and the mail. An idle
     /// worker that found nothing need not look again before it changes.
-    events: CachePadded<AtomicUsize>,
+    events: AtomicUsize,
     /// At least the number of sleepy parkers, and of idle workers that are held: at 0 a notifier
     /// need not look at the parkers.
-    sleepers: CachePadded<AtomicUsize>,
+    sleepers: AtomicUsize,
     /// The number of idle workers that may take only some jobs.
     held: AtomicUsize,
     /// Where the worker that became idle last did so.
@@ -96,11 +103,13 @@ impl Sleep {
     pub(crate) fn new(threads: usize) -> Self {
         Self {
             parkers: (0..threads).map(|_| CachePadded::new(Parker::new())).collect(),
-            idle: CachePadded::new(AtomicUsize::new(0)),
-            events: CachePadded::new(AtomicUsize::new(0)),
-            sleepers: CachePadded::new(AtomicUsize::new(0)),
-            held: AtomicUsize::new(0),
-            idle_on: SeenOn::nowhere(),
+            counts: CachePadded::new(Counts {
+                idle: AtomicUsize::new(0),
+                events: AtomicUsize::new(0),
+                sleepers: AtomicUsize::new(0),
+                held: AtomicUsize::new(0),
+                idle_on: SeenOn::nowhere(),
+            }),
         }
     }
 
@@ -117,27 +126,27 @@ impl Sleep {
 
     /// The number of workers that are idle.
     pub(crate) fn idle(&self) -> usize {
-        self.idle.load(Relaxed)
+        self.counts.idle.load(Relaxed)
     }
 
     /// Whether an idle worker is awake, and looks for work.
     pub(crate) fn is_any_awake(&self) -> bool {
-        self.idle() > self.sleepers.load(Relaxed)
+        self.idle() > self.counts.sleepers.load(Relaxed)
     }
 
     /// Whether the worker that became idle last did so on processor `cpu`.
     pub(crate) fn is_idle_on(&self, cpu: Option<usize>) -> bool {
-        self.idle_on.is(cpu)
+        self.counts.idle_on.is(cpu)
     }
 
     /// Whether a worker is idle that may take only some jobs.
     pub(crate) fn holds_any(&self) -> bool {
-        self.held.load(SeqCst) > 0
+        self.counts.held.load(SeqCst) > 0
     }
 
     /// The event counter. An idle worker reads it *before* it looks for work.
     fn seen(&self) -> EventCount {
-        EventCount(self.events.load(Acquire))
+        EventCount(self.counts.events.load(Acquire))
     }
 
     /// Notifies the threads `under` the cluster that they may find a job. Wakes one of them, if too
@@ -160,7 +169,7 @@ impl Sleep {
     #[inline(always)]
     pub(crate) fn must_notify(&self) -> bool {
         fence(SeqCst);
-        self.idle.load(Relaxed) > 0
+        self.counts.idle.load(Relaxed) > 0
     }
 
     #[cold]
@@ -171,9 +180,9 @@ impl Sleep {
         under: impl Fn() -> U,
         would_take: Option<&dyn Fn(usize) -> bool>,
     ) {
-        let event = self.events.fetch_add(1, AcqRel).wrapping_add(1);
+        let event = self.counts.events.fetch_add(1, AcqRel).wrapping_add(1);
         fence(SeqCst);
-        let sleepers = self.sleepers.load(Relaxed);
+        let sleepers = self.counts.sleepers.load(Relaxed);
         // Those that are awake may be under other clusters.
         if sleepers == 0 || (cluster == ClusterId::ROOT && self.enough_are_awake(sleepers)) {
             return;
@@ -202,7 +211,7 @@ impl Sleep {
     /// Each of these looks for work, and wakes another if it finds some; so the number of those
     /// that are awake may double in the time that it takes to wake one.
     fn enough_are_awake(&self, sleepers: usize) -> bool {
-        let idle = self.idle.load(Relaxed);
+        let idle = self.counts.idle.load(Relaxed);
         let working = self.parkers.len().saturating_sub(idle);
         idle.saturating_sub(sleepers) >= working.max(1)
     }
@@ -212,7 +221,7 @@ impl Sleep {
         let woken = self.parkers[thread].wake(WakeReason::Notified(notified));
         if woken == Some(Sleepy::Free) {
             // From now on it counts among those that are awake.
-            self.sleepers.fetch_sub(1, Relaxed);
+            self.counts.sleepers.fetch_sub(1, Relaxed);
         }
         woken.is_some()
     }
@@ -225,7 +234,7 @@ impl Sleep {
 
     /// Notifies all threads, whatever they may take, and wakes all that sleep.
     pub(crate) fn notify_all(&self) {
-        let event = self.events.fetch_add(1, AcqRel).wrapping_add(1);
+        let event = self.counts.events.fetch_add(1, AcqRel).wrapping_add(1);
         fence(SeqCst);
         let notified = Notified { cluster: ClusterId::ROOT, event: event as u32, passed_on: false };
         self.wake_all(notified, 0..self.parkers.len());
@@ -234,7 +243,7 @@ impl Sleep {
     /// Wakes the first of `threads` that sleeps and has not looked for work since the last event.
     pub(crate) fn wake_next(&self, threads: impl Iterator<Item = usize>) {
         fence(SeqCst);
-        if self.sleepers.load(Relaxed) == 0 {
+        if self.counts.sleepers.load(Relaxed) == 0 {
             return;
         }
         let now = self.seen();
@@ -249,7 +258,7 @@ impl Sleep {
 
     /// Notifies that there is mail for `thread`, after it was posted.
     pub(crate) fn notify_mail(&self, thread: usize) {
-        self.events.fetch_add(1, AcqRel);
+        self.counts.events.fetch_add(1, AcqRel);
         fence(SeqCst);
         self.parkers[thread].wake(WakeReason::Mail);
     }

@@ -98,10 +98,10 @@ impl<'a> Idle<'a> {
     /// The worker must look once more, for what was added before.
     fn begin(sleep: &'a Sleep, held: bool) -> Self {
         // As of a sleeper, nobody relies on a held worker.
-        sleep.sleepers.fetch_add(usize::from(held), Relaxed);
-        sleep.held.fetch_add(usize::from(held), SeqCst);
-        sleep.idle_on.note();
-        sleep.idle.fetch_add(1, Relaxed);
+        sleep.counts.sleepers.fetch_add(usize::from(held), Relaxed);
+        sleep.counts.held.fetch_add(usize::from(held), SeqCst);
+        sleep.counts.idle_on.note();
+        sleep.counts.idle.fetch_add(1, Relaxed);
         fence(SeqCst);
         Self { sleep, held }
     }
@@ -109,8 +109,8 @@ impl<'a> Idle<'a> {
     /// The worker is held no longer.
     fn free(&mut self) {
         if std::mem::take(&mut self.held) {
-            self.sleep.held.fetch_sub(1, SeqCst);
-            self.sleep.sleepers.fetch_sub(1, Relaxed);
+            self.sleep.counts.held.fetch_sub(1, SeqCst);
+            self.sleep.counts.sleepers.fetch_sub(1, Relaxed);
         }
     }
 
@@ -118,7 +118,7 @@ impl<'a> Idle<'a> {
     /// this worker as idle is in it.
     fn end(mut self) -> EventCount {
         let held = self.held;
-        self.sleep.idle.fetch_sub(1, Relaxed);
+        self.sleep.counts.idle.fetch_sub(1, Relaxed);
         self.free();
         if !held {
             fence(SeqCst);
@@ -247,7 +247,7 @@ impl Sleep {
     ) -> Option<Woken> {
         let how = if idle.held { Sleepy::Held } else { Sleepy::Free };
         if how == Sleepy::Free {
-            self.sleepers.fetch_add(1, Relaxed);
+            self.counts.sleepers.fetch_add(1, Relaxed);
         }
         let parker = self.parker(me);
         parker.prepare_to_park(how, seen);
@@ -267,7 +267,7 @@ impl Sleep {
             Some(WakeReason::Notified(notified)) => Some(Woken { notified, slept }),
             Some(WakeReason::Latch | WakeReason::Mail) | None => {
                 if how == Sleepy::Free {
-                    self.sleepers.fetch_sub(1, Relaxed);
+                    self.counts.sleepers.fetch_sub(1, Relaxed);
                 }
                 None
             }
@@ -278,8 +278,8 @@ impl Sleep {
     /// those that work, or than [`FEW`]: one that sleeps costs nothing, and is woken when the
     /// others do not suffice.
     fn may_spin(&self) -> bool {
-        let idle = self.idle.load(Relaxed);
-        let awake = idle.saturating_sub(self.sleepers.load(Relaxed));
+        let idle = self.counts.idle.load(Relaxed);
+        let awake = idle.saturating_sub(self.counts.sleepers.load(Relaxed));
         awake <= self.parkers.len().saturating_sub(idle).max(FEW)
     }
 }
