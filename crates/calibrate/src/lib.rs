@@ -27,6 +27,8 @@ mod core;
 mod error;
 pub mod fit;
 #[cfg(feature = "measure")]
+mod forks;
+#[cfg(feature = "measure")]
 mod measure;
 #[cfg(feature = "measure")]
 mod pages;
@@ -132,6 +134,13 @@ pub struct Calibration {
     pub inlined: Figure,
     /// A pending fork that nobody takes.
     pub pending: Figure,
+    /// What it takes beyond that if a region begins at it, as it is timed.
+    pub region: Figure,
+    /// What it takes beyond that if it is published, and comes back.
+    pub published: Figure,
+    /// What a fork takes beyond its longer half if a worker under the same last-level cache, which
+    /// looked for work, runs the other.
+    pub stolen: Option<Figure>,
     /// A spawned task of thousands that wait, where as many have waited before.
     pub spawn: Figure,
     /// What it takes beyond that where none has.

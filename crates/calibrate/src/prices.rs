@@ -1,4 +1,5 @@
-//! What scheduling costs: forks, calls of a policy, locks, steals, sleep, and pages.
+//! What scheduling costs beside [forks](crate::forks): spawned tasks, calls of a policy, locks,
+//! steals, sleep, and pages.
 
 use std::{
     hint::black_box,
@@ -7,7 +8,6 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::Instant,
 };
 
 use befit::{ThreadPool, ThreadPoolBuilder};
@@ -18,7 +18,7 @@ use befit_sched::{
 };
 use memmap2::MmapMut;
 
-use crate::{CalibrateError, chase, pin::pin};
+use crate::{CalibrateError, chase, forks::seconds, pin::pin};
 
 /// A pool of one thread, under work stealing.
 pub(crate) fn pool() -> Result<ThreadPool, CalibrateError> {
@@ -28,46 +28,6 @@ pub(crate) fn pool() -> Result<ThreadPool, CalibrateError> {
         .stack_size(64 << 20)
         .build()
         .map_err(|e| CalibrateError::Pool(e.to_string()))
-}
-
-/// Nanoseconds of an inlined fork, beyond those of two calls.
-pub(crate) fn inlined(pool: &ThreadPool) -> f64 {
-    const DEPTH: u32 = 16;
-    fn forks(depth: u32) -> u32 {
-        if depth == 0 {
-            return black_box(1);
-        }
-        let (a, b) = befit::join(|| forks(depth - 1), || forks(depth - 1));
-        a + b
-    }
-    #[inline(never)]
-    fn calls(depth: u32) -> u32 {
-        if depth == 0 { black_box(1) } else { calls(depth - 1) + calls(depth - 1) }
-    }
-    let per_fork = 1e9 / f64::from((1_u32 << DEPTH) - 1);
-    pool.install(|| {
-        let forked = seconds(|| forks(DEPTH));
-        (forked - seconds(|| calls(DEPTH))) * per_fork
-    })
-}
-
-/// Nanoseconds of a pending fork that nobody takes. A list of forks, each in the second half of the
-/// one before: its beginning takes long and is not inlined, so the price is what a longer list
-/// costs more.
-pub(crate) fn pending(pool: &ThreadPool) -> f64 {
-    const SHORT: u32 = 8_000;
-    const LONG: u32 = 16_000;
-    fn list(length: u32) -> u32 {
-        if length == 0 {
-            return black_box(0);
-        }
-        let (a, b) = befit::join(|| black_box(1), || list(length - 1));
-        a + b
-    }
-    pool.install(|| {
-        let long = seconds(|| list(LONG));
-        (long - seconds(|| list(SHORT))) * 1e9 / f64::from(LONG - SHORT)
-    })
 }
 
 /// Tasks of a scope for which a pool keeps memory: a MiB.
@@ -119,12 +79,6 @@ fn spawned(tasks: u32) -> f64 {
             }
         });
     })
-}
-
-fn seconds<R>(f: impl FnOnce() -> R) -> f64 {
-    let start = Instant::now();
-    black_box(f());
-    start.elapsed().as_secs_f64()
 }
 
 const CALLS: u32 = 20_000;

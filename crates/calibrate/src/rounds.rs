@@ -14,7 +14,7 @@ use memmap2::MmapMut;
 use crate::{
     CalibrateError, Calibration, Effort, Figure, LevelFound,
     chase::{self, All, OneAPage, PAGE},
-    core, fit,
+    core, fit, forks,
     pages::{self, Found},
     pin::pin,
     place::{Place, counted},
@@ -188,14 +188,16 @@ impl Rounds {
         self.note("lock", prices::lock());
         let call = prices::call(&self.machine, seed);
         self.note("call", call);
-        let (inlined, pending) = (prices::inlined(&self.pool), prices::pending(&self.pool));
+        let inlined = forks::inlined(&self.pool);
         self.note("inlined", inlined);
-        self.note("pending", pending);
+        let kept = forks::kept(cpu)?;
+        self.note("pending", kept.pending);
+        self.note("region", kept.region);
+        self.note("published", kept.published);
         let spawned = prices::spawn(&self.pool);
         self.note("spawn", spawned);
         self.note("fault", prices::fault()?);
-        self.pairs();
-        Ok(())
+        self.pairs()
     }
 
     /// How much longer a load of a gather takes of one line a page than of as many lines side by
@@ -331,13 +333,16 @@ impl Rounds {
     }
 
     /// What passes between two cores, near and far.
-    fn pairs(&mut self) {
-        let Some(&here) = self.cpus.first() else { return };
+    fn pairs(&mut self) -> Result<(), CalibrateError> {
+        let Some(&here) = self.cpus.first() else { return Ok(()) };
         let (near, far) = (self.near(), self.other(false));
         pin(here);
         if let Some(there) = near {
             self.note("steal", prices::handed(here, there));
             self.lines_of(there, "near_modified", "near_clean");
+            if let Some(stolen) = forks::stolen(here, there)? {
+                self.note("stolen", stolen);
+            }
         }
         if let Some(there) = far {
             self.note("far_steal", prices::handed(here, there));
@@ -346,6 +351,7 @@ impl Rounds {
         if let Some(there) = near.or(far) {
             self.note("wake", prices::wake(here, there));
         }
+        Ok(())
     }
 
     /// Nanoseconds of a line that only the core of CPU `there` has: one that it has written, and
@@ -428,6 +434,9 @@ impl Rounds {
             operation: time("operation"),
             inlined: time("inlined"),
             pending: time("pending"),
+            region: time("region"),
+            published: time("published"),
+            stolen: between("stolen"),
             spawn: time("spawn"),
             job: time("job"),
             call: time("call"),

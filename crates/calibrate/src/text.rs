@@ -35,6 +35,8 @@ impl Calibration {
             ("simple operation".to_owned(), self.operation),
             ("inlined fork".to_owned(), self.inlined),
             ("pending fork".to_owned(), self.pending),
+            ("fork at which a region begins".to_owned(), self.region),
+            ("published fork that comes back".to_owned(), self.published),
             ("spawned task".to_owned(), self.spawn),
             ("spawned task, first memory".to_owned(), self.job),
             ("call of the policy".to_owned(), self.call),
@@ -42,6 +44,7 @@ impl Calibration {
             ("first touch of a page".to_owned(), self.fault),
         ]);
         let optional = [
+            ("fork that a near core runs", self.stolen),
             ("line handed over, near core", self.steal),
             ("line handed over, far core", self.far_steal),
             ("bandwidth, one cache's, updated", self.link_update),
@@ -179,6 +182,9 @@ impl Calibration {
         };
         price("inlined", Some(self.inlined));
         price("pending", Some(self.pending));
+        price("region", Some(self.region));
+        price("published", Some(self.published));
+        price("stolen", self.stolen);
         price("spawn", Some(self.spawn));
         price("job", Some(self.job));
         price("call", Some(self.call));

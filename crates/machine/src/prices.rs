@@ -10,6 +10,14 @@ pub struct Prices {
     pub inlined: f64,
     /// A pending fork that nobody takes: made and popped.
     pub pending: f64,
+    /// Beyond that, one that is timed, as a region begins at it.
+    pub region: f64,
+    /// Beyond a pending fork, one that is published and comes back: with two calls of the policy and
+    /// their locks.
+    pub published: f64,
+    /// What a fork takes beyond its longer half if a worker under the same last-level cache, which
+    /// looked for work, runs the other: all that has to pass between the two.
+    pub stolen: f64,
     /// A spawned task, of thousands that wait: its memory, made and given back, beyond the calls of
     /// the policy and their locks.
     pub spawn: f64,
@@ -34,18 +42,35 @@ pub struct Prices {
 
 impl Prices {
     /// Their names in a synthetic string, with the prices, in the order of the fields.
-    pub fn table(&self) -> [(&'static str, f64); 11] {
+    pub fn table(&self) -> [(&'static str, f64); 14] {
         let mut copy = *self;
         copy.named().map(|(name, price)| (name, *price))
     }
 
     /// The same, to be changed.
-    pub(crate) fn named(&mut self) -> [(&'static str, &mut f64); 11] {
-        let Self { inlined, pending, spawn, job, call, lock, steal, far_steal, poll, wake, fault } =
-            self;
+    pub(crate) fn named(&mut self) -> [(&'static str, &mut f64); 14] {
+        let Self {
+            inlined,
+            pending,
+            region,
+            published,
+            stolen,
+            spawn,
+            job,
+            call,
+            lock,
+            steal,
+            far_steal,
+            poll,
+            wake,
+            fault,
+        } = self;
         [
             ("inlined", inlined),
             ("pending", pending),
+            ("region", region),
+            ("published", published),
+            ("stolen", stolen),
             ("spawn", spawn),
             ("job", job),
             ("call", call),

@@ -203,31 +203,34 @@ impl Entry {
     }
 
     /// The pending fork pushed last begins, after requests were served. `site` is the `join` by
-    /// which a region may begin, if one may.
+    /// which a region may begin, if one may. Returns whether the fork is timed.
     pub(crate) fn begin(
         &mut self,
         site: Option<SiteId>,
         habits: &mut Habits,
         now: Ticks,
         stopwatch: Stopwatch,
-    ) {
+    ) -> bool {
         self.depth += 1;
         if let Some(frame) = self.frames.last_mut() {
             frame.site = site;
         }
-        let Some(site) = site else { return };
+        let Some(site) = site else { return false };
         if self.goes_on(habits, now, stopwatch) {
-            return;
+            return false;
         }
         let (depth, from) = (self.depth - 1, self.frames.len());
         let advice = habits.grain.advice(site, depth);
-        let Some(frame) = self.frames.last_mut().filter(|_| advice != Advice::Fork) else { return };
+        let Some(frame) = self.frames.last_mut().filter(|_| advice != Advice::Fork) else {
+            return false;
+        };
         frame.watch = Some(Watch { site, advice, since: now, waits: self.waits, first: None });
         if advice == Advice::Inline {
             frame.begins_region = true;
             self.region = Some(Region { from, predicted: Some((site, now)) });
             habits.raised = habits.requested && !habits.pauses;
         }
+        true
     }
 
     /// Whether a region is active and goes on; it does not if it takes much longer than predicted.
@@ -329,7 +332,7 @@ mod tests {
         let mut entry = Entry::new(TaskId(0), true, 0);
         for second in 1..=forks {
             entry.push(TaskId(0), TaskId(second), false);
-            entry.begin(None, habits, at(0), FINE);
+            let _ = entry.begin(None, habits, at(0), FINE);
         }
         entry
     }
@@ -352,14 +355,14 @@ mod tests {
         let habits = &mut Habits::default();
         let mut entry = nested(2, habits);
         entry.push(TaskId(0), TaskId(9), false);
-        entry.begin(SITE, habits, at(0), FINE);
+        assert!(entry.begin(SITE, habits, at(0), FINE));
         assert!(!entry.is_inlined(), "nothing is known yet");
         let _ = entry.first_has_ended(at(10_000));
         // 20 µs, two forks below the start: from three on they are worth no fork.
         entry.pop(&habits.grain, at(20_000), FINE);
         let mut deeper = nested(3, habits);
         deeper.push(TaskId(0), TaskId(9), false);
-        deeper.begin(SITE, habits, at(0), FINE);
+        assert!(deeper.begin(SITE, habits, at(0), FINE));
         for fork in 0..REACH {
             assert!(deeper.is_inlined(), "{fork}");
             deeper.push(TaskId(0), TaskId(9), true);
@@ -367,7 +370,7 @@ mod tests {
         assert!(!deeper.is_inlined());
         // A fork that comes far later than predicted ends the region, and what was learned.
         deeper.push(TaskId(0), TaskId(9), false);
-        deeper.begin(SITE, habits, at(1_000_000), FINE);
+        assert!(deeper.begin(SITE, habits, at(1_000_000), FINE));
         deeper.pop(&habits.grain, at(1_000_001), FINE);
         let _ = deeper.frames.pop();
         assert!(!deeper.is_inlined());

@@ -105,7 +105,9 @@ impl Engine<'_> {
             // As on threads: the early ones are never kept.
             self.serve(w, &mut entry, usize::from(early), site.filter(|_| !early));
             let worker = &mut self.workers[w.index()];
-            entry.begin(site, &mut worker.habits, worker.clock, self.stopwatch);
+            if entry.begin(site, &mut worker.habits, worker.clock, self.stopwatch) {
+                self.pay(w, self.prices.costs.region);
+            }
         }
         self.start(w, &mut entry, first);
         self.workers[w.index()].entry = Some(entry);
@@ -207,6 +209,7 @@ impl Engine<'_> {
     fn publish_oldest(&mut self, w: WorkerId, entry: &mut Entry) -> bool {
         let Some((second, depth)) = entry.publish_oldest() else { return false };
         self.is_published(w, second, depth);
+        self.pay(w, self.prices.costs.published);
         self.add(w, second);
         true
     }
@@ -225,6 +228,8 @@ impl Engine<'_> {
         (habits.requested, habits.raised) = (true, true);
         if publisher == w {
             habits.batch.came_back();
+        } else {
+            self.pay_time(w, self.prices.stolen(w, publisher));
         }
         depth
     }

@@ -43,6 +43,13 @@ pub struct Costs {
     pub inlined: f64,
     /// A pending fork that nobody takes, made and popped.
     pub pending: f64,
+    /// Beyond that, one that is timed, as a region may begin at it.
+    pub region: f64,
+    /// Publishing a fork, beyond the calls of the policy and their locks.
+    pub published: f64,
+    /// Running a fork of a worker under the same last-level cache, beyond the calls of the policy,
+    /// and the lines that are priced one by one.
+    pub stolen: f64,
     /// A spawned task, beyond the calls of the policy.
     pub spawn: f64,
     /// What it costs beyond that if more tasks wait than ever before.
@@ -68,6 +75,9 @@ impl Default for Costs {
         Self {
             inlined: 2.0,
             pending: 20.0,
+            region: 0.0,
+            published: 0.0,
+            stolen: 0.0,
             spawn: 0.0,
             job: 0.0,
             call: 50,
@@ -84,9 +94,18 @@ impl Costs {
     /// Those of a machine with these prices, rounded to cycles where a policy is concerned.
     pub fn of(prices: &Prices) -> Self {
         let whole = |cycles: f64| cycles.round().max(0.0) as u64;
+        let call = prices.call + prices.lock;
+        let published = prices.published - 2.0 * call;
+        // What a join of two equal halves is charged elsewhere: a fork that is pending and published;
+        // four calls, two of this and two of what comes after its end; and the lines of the queue
+        // and its lock.
+        let stolen = prices.pending + published.max(0.0) + 4.0 * call + 3.0 * prices.steal;
         Self {
             inlined: prices.inlined,
             pending: prices.pending,
+            region: prices.region,
+            published: published.max(0.0),
+            stolen: (prices.stolen - stolen).max(0.0),
             spawn: prices.spawn,
             job: prices.job,
             call: whole(prices.call),
@@ -106,10 +125,22 @@ impl Costs {
         let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor);
         let costs = [self.call, self.lock, self.near_steal, self.far_steal, self.poll];
         let [call, lock, near_steal, far_steal, poll] = costs.map(part);
-        let [inlined, pending, spawn, job] =
-            [self.inlined, self.pending, self.spawn, self.job].map(|c| c / f64::from(factor));
-        let scale = self.scale * factor;
-        Self { inlined, pending, spawn, job, call, lock, near_steal, far_steal, poll, scale }
+        let part = |cycles: f64| cycles / f64::from(factor);
+        Self {
+            inlined: part(self.inlined),
+            pending: part(self.pending),
+            region: part(self.region),
+            published: part(self.published),
+            stolen: part(self.stolen),
+            spawn: part(self.spawn),
+            job: part(self.job),
+            call,
+            lock,
+            near_steal,
+            far_steal,
+            poll,
+            scale: self.scale * factor,
+        }
     }
 }
 

@@ -8,6 +8,9 @@ use crate::{Costs, Part, Settings, run};
 const FREE: Costs = Costs {
     inlined: 0.0,
     pending: 0.0,
+    region: 0.0,
+    published: 0.0,
+    stolen: 0.0,
     spawn: 0.0,
     job: 0.0,
     call: 0,
@@ -276,4 +279,31 @@ fn the_first_touch_of_a_page_that_the_plain_run_met_as_new_costs_a_fault() {
     };
     assert_eq!(faults(&program), 0);
     assert_eq!(faults(&program.with_work(work)), 2 * 500);
+}
+
+/// A join of two halves whose other half another worker runs takes what the machine says.
+#[test]
+fn a_fork_that_another_worker_runs_takes_what_was_measured() {
+    const LEAF: u64 = 100_000;
+    const JOINS: u32 = 2000;
+    let program = program(|b| {
+        for scope in 1..=JOINS {
+            for _ in 0..2 {
+                task(b, scope, None, |b| b.work(LEAF, 0, 0));
+            }
+            b.sync(ScopeId(scope)).unwrap();
+        }
+    });
+    for (prices, stolen) in [
+        ("inlined=4 pending=94 region=214 published=458 call=22 lock=16 steal=115", 2100.0),
+        ("inlined=2 pending=60 region=100 published=200 call=50 lock=50 steal=300", 5000.0),
+    ] {
+        let cores = "l3:1(size=1MiB) core:2 l1:1 pu:1";
+        let machine = machine(&format!("(mhz=3700 {prices} stolen={stolen}) {cores}"));
+        let costs = Costs::of(&machine.prices);
+        let settings = Settings { costs, ..Settings::new(SchedulerKind::Ws, 1) };
+        let time = run(&program, &machine, &settings, &|_| {}).unwrap().time.0;
+        let each = time as f64 / f64::from(JOINS) - LEAF as f64;
+        assert!((each / stolen - 1.0).abs() < 0.1, "{prices}: {each} instead of {stolen}");
+    }
 }
