@@ -3,7 +3,8 @@
 //! An ordinary store waits in a buffer for its line, and the core goes on. A read-modify-write
 //! needs the line at once, and nothing behind it begins before. So where workers change a common
 //! word, each change waits for the line's way from the core that had it last, and the line makes
-//! one way at a time.
+//! one way at a time. That takes no less than the machine's `steal` or `far-steal`, which is what a
+//! word takes that two cores change by turns.
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_program::{Program, Sample};
@@ -21,6 +22,9 @@ pub(crate) struct Atomics {
     uses: Vec<Use>,
     /// Per worker: the clusters above it, from the innermost.
     paths: Vec<Vec<ClusterId>>,
+    /// What a line takes that workers under one last-level cache hand to and fro, and any others.
+    near: Ticks,
+    far: Ticks,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,6 +62,8 @@ impl Atomics {
             uses: vec![Use::default(); lines.len()],
             lines,
             paths: (0..workers).map(|w| machine.path(WorkerId(w)).collect()).collect(),
+            near: Ticks::fractional(machine.prices.steal),
+            far: Ticks::fractional(machine.prices.far_steal),
         }
     }
 
@@ -80,6 +86,12 @@ impl Atomics {
         let other = self.find(line)?.by[1]?;
         let (mine, theirs) = (&self.paths[worker.index()], &self.paths[other.index()]);
         mine.iter().find(|cluster| theirs.contains(cluster)).map(|cluster| (*cluster, other))
+    }
+
+    /// The least that the line takes from another worker of the same `cluster`: a core that has just
+    /// changed it does not give it away at once.
+    pub(crate) fn handed(&self, cluster: ClusterId) -> Ticks {
+        if cluster == ClusterId::ROOT { self.far } else { self.near }
     }
 
     /// A worker takes the line from `now` on, which takes so long. Returns when it has it.

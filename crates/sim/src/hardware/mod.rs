@@ -314,13 +314,9 @@ impl Hardware {
 
     /// How long the line of atomics is on its way to `worker`, which writes it.
     fn way(&mut self, worker: WorkerId, line: u32, own: bool, latency: Ticks) -> Ticks {
-        if !own {
-            return latency;
-        }
-        match self.atomics.common(worker, line) {
-            Some((cluster, other)) => self.handover(worker, other, cluster),
-            None => latency,
-        }
+        let Some((cluster, other)) = self.atomics.common(worker, line) else { return latency };
+        let way = if own { self.handover(worker, other, cluster) } else { latency };
+        way.max(self.atomics.handed(cluster))
     }
 
     /// How long a line is on its way to `worker` that `other` has written. `common` is the smallest
