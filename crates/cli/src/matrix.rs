@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, path::PathBuf};
 
-use befit_lab::{MatrixPlan, MatrixProgram, Source};
+use befit_lab::{DataSize, MatrixPlan, MatrixProgram, Source};
 use befit_machine::Machine;
 use befit_report::{matrix_page, render_matrix};
 use befit_sched::SchedulerKind;
@@ -19,6 +19,7 @@ Examples:
   befit matrix --quick
   befit matrix --html matrix.html --format json --output matrix.json
   befit matrix --programs rrm,samplesort --machine epyc-9654 --sched pws,sb
+  befit matrix --quick --programs quicksort --data below,at,above
   befit matrix --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
 Each scheduler is compared with ws. Programs run at sizes below, at and above what the last-level \
@@ -36,6 +37,11 @@ pub(crate) struct MatrixArgs {
     /// on), `apart` (those kept apart), or `all`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     programs: Vec<String>,
+    /// How large their data are, against what all last-level caches of a machine hold: `below`,
+    /// `at`, `above`, separated by commas, or `fixed` for programs with hardly any [default: all; of
+    /// the short matrix `at`, and `fixed` where a program has no other]
+    #[arg(long = "data", value_name = "LIST", value_delimiter = ',', conflicts_with = "manifest_path")]
+    data: Vec<DataSize>,
     /// Instead of them a crate of yours that uses befit or rayon, on the machines as they are: its
     /// Cargo.toml
     #[arg(long, value_name = "PATH", conflicts_with = "programs")]
@@ -84,6 +90,7 @@ impl MatrixArgs {
         let plan = MatrixPlan {
             quick: self.quick,
             programs,
+            sizes: self.data,
             own,
             machines: self.machines,
             schedulers: self.schedulers,

@@ -54,6 +54,9 @@ pub struct MatrixPlan {
     pub quick: bool,
     /// The programs.
     pub programs: Vec<MatrixProgram>,
+    /// How large their data are; without any, all of each program's sizes, or its one in the short
+    /// form.
+    pub sizes: Vec<DataSize>,
     /// A program of the user's, which runs on the machines as they are.
     pub own: Option<Source>,
     /// The machines; without any, those of the matrix.
@@ -91,6 +94,10 @@ impl MatrixPlan {
     pub fn run(&self, progress: &dyn Progress) -> Result<Matrix, LabError> {
         let schedulers = self.all_schedulers();
         let rows = self.rows()?;
+        if rows.is_empty() {
+            let why = "none of these programs has data of such a size (docs/matrix.md)";
+            return Err(LabError::Usage(why.to_owned()));
+        }
         let weight = |(row, machine): &(Row, Machine)| weight(row, machine);
         let mut remaining = Remaining::new(progress, rows.iter().map(weight));
         let mut kept = Kept::open(progress);
@@ -143,7 +150,7 @@ impl MatrixPlan {
 
     /// Every program at every size on every machine; what is recorded alike stands together.
     pub(crate) fn rows(&self) -> Result<Vec<(Row, Machine)>, LabError> {
-        self.rows_at(|program| program.sizes(self.quick))
+        self.rows_at(|program| program.sizes(self.quick, &self.sizes))
     }
 
     /// The same with each program at the sizes that `sizes` gives.
@@ -240,6 +247,7 @@ mod tests {
     fn plan(quick: bool) -> MatrixPlan {
         MatrixPlan {
             quick,
+            sizes: Vec::new(),
             programs: MatrixProgram::choose(&[], quick).unwrap(),
             own: None,
             machines: Vec::new(),

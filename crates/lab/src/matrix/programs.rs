@@ -3,7 +3,7 @@
 //! Which programs are kept apart was chosen before that policy was written. Nobody looked at how it
 //! does on them while it changed, so that they show how it does on a program that nobody has seen.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use befit_machine::{Bytes, ClusterId, Machine};
 use serde::{Serialize, Serializer};
@@ -41,6 +41,16 @@ impl DataSize {
             Self::At | Self::Fixed => caches.0,
             Self::Above => caches.0 * 4,
         })
+    }
+}
+
+impl FromStr for DataSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Below, Self::At, Self::Above, Self::Fixed];
+        let found = all.into_iter().find(|size| size.name() == text);
+        found.ok_or_else(|| format!("one of {} is needed", all.map(Self::name).join(", ")))
     }
 }
 
@@ -211,8 +221,11 @@ impl MatrixProgram {
         self.name.split(':').next().unwrap_or(self.name)
     }
 
-    /// Its sizes; the short matrix has one of them.
-    pub(super) fn sizes(&self, quick: bool) -> Vec<DataSize> {
+    /// Those of its sizes that are `asked` for. Without any that are, all; in the short matrix one.
+    pub(super) fn sizes(&self, quick: bool, asked: &[DataSize]) -> Vec<DataSize> {
+        if !asked.is_empty() {
+            return self.sizes.iter().copied().filter(|size| asked.contains(size)).collect();
+        }
         let one = if self.sizes.contains(&At) { At } else { self.sizes[0] };
         self.sizes.iter().copied().filter(|size| !quick || *size == one).collect()
     }
@@ -221,7 +234,7 @@ impl MatrixProgram {
     #[cfg(test)]
     pub(crate) fn nearest(&self, size: &str) -> Vec<DataSize> {
         let found = self.sizes.iter().find(|own| own.name() == size);
-        found.map_or_else(|| self.sizes(true), |own| vec![*own])
+        found.map_or_else(|| self.sizes(true, &[]), |own| vec![*own])
     }
 
     /// The program as it is recorded for `machine` at `size`, with the machine `shrink` times

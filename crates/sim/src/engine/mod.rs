@@ -33,6 +33,12 @@ use crate::{
 /// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates
 /// more slowly.
 pub(crate) const SLICE: Ticks = Ticks::cycles(500);
+/// Where more than 256 workers take turns, each turn is longer, up to eight times: the worker's own
+/// state and its caches have left those of the simulating machine since its last one.
+fn slice_of(workers: usize) -> Ticks {
+    Ticks(SLICE.0 * (workers as u64 / 256).clamp(1, 8))
+}
+
 /// Touches between two reports of progress.
 const REPORT: u64 = 1 << 20;
 /// Strands between two checks of all of the policy's invariants (the cheap ones are checked at
@@ -66,7 +72,7 @@ pub(crate) struct Worker<'a> {
 pub(crate) struct Engine<'a> {
     pub(crate) program: &'a Program,
     pub(crate) sample: Option<&'a Sample>,
-    /// As [`SLICE`], of what a sample stands for.
+    /// How far a worker may run ahead, of what a sample stands for.
     slice: Ticks,
     pub(crate) machine: &'a Machine,
     pub(crate) scheduler: Box<dyn Scheduler<TaskId>>,
@@ -147,7 +153,7 @@ impl<'a> Engine<'a> {
             thresholds: thresholds.collect(),
             program,
             sample,
-            slice: Ticks(SLICE.0 * scale(sample)),
+            slice: Ticks(slice_of(machine.workers().len()).0 * scale(sample)),
             machine,
             claims: Claims::new(machine, &*scheduler),
             scheduler,

@@ -27,6 +27,7 @@ fn first_suggestions_gain_what_was_said() {
     let names = list("ADVICE_PROGRAMS", "");
     let machines = list("ADVICE_MACHINES", "xeon-7560,epyc-9654");
     let matrix = MatrixPlan {
+        sizes: Vec::new(),
         quick: true,
         programs: MatrixProgram::choose(&names, false).unwrap(),
         own: None,
