@@ -116,6 +116,11 @@ pub struct Capabilities {
     /// first, before the worker adds more, and of it the oldest before another worker is told that
     /// nothing is ready.
     pub own_newest_first: bool,
+    /// What a worker spawns may be added later, in its name, also by another worker: the oldest
+    /// first; all of it before the worker adds anything else, or asks; and the oldest before
+    /// another worker is told that nothing is ready. Where the policy puts a task must not depend
+    /// on who calls, nor on whether the strand that spawned it has ended.
+    pub defers_spawned: bool,
 }
 
 impl Default for Capabilities {
@@ -130,6 +135,7 @@ impl Default for Capabilities {
             sees_forks: false,
             uses_sizes: true,
             own_newest_first: false,
+            defers_spawned: false,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Spawned tasks that the policy has not seen: a virtual worker keeps those that it spawns in an
 //! *outbox*, where that makes no difference to the policy
-//! ([`befit_sched::Capabilities::own_newest_first`]).
+//! ([`befit_sched::Capabilities::own_newest_first`]), or the policy can wait
+//! ([`befit_sched::Capabilities::defers_spawned`]).
 //!
 //! The rules are those of `crates/runtime/src/threads/worker/outbox.rs`. A worker takes the newest
-//! of its own without a lock and without the policy. A worker that has got nothing from the policy
+//! of its own without a lock and without the policy; where the policy only waits, it adds all of its
+//! own before it asks. A worker that has got nothing from the policy
 //! adds a batch from each other outbox, in its owner's name, and asks again. Before a worker adds
 //! anything else, all of its own goes to the policy.
 //!
@@ -70,8 +72,12 @@ impl Engine<'_> {
         self.wake(ClusterId::ROOT, now);
     }
 
-    /// The newest task of the worker's own outbox.
+    /// The newest task of the worker's own outbox, unless the policy decides where it runs.
     pub(crate) fn take_back(&mut self, w: WorkerId) -> Option<Ready<TaskId>> {
+        if self.capabilities.defers_spawned {
+            self.empty_outbox(w);
+            return None;
+        }
         let task = self.outboxes.pop_newest(w)?;
         Some(self.ready_to_start(task))
     }
@@ -79,8 +85,17 @@ impl Engine<'_> {
     /// Moves all tasks of the worker's own outbox to the policy.
     pub(crate) fn empty_outbox(&mut self, w: WorkerId) {
         while let Some(task) = self.outboxes.pop_oldest(w) {
-            let ready = self.ready_to_start(task);
-            self.in_policy(w, |scheduler, env| scheduler.add(w, ready, env));
+            self.move_to_policy(w, w, task);
+        }
+    }
+
+    /// Worker `w` adds what was kept, in the name of its `owner`.
+    fn move_to_policy(&mut self, w: WorkerId, owner: WorkerId, task: TaskId) {
+        let ready = self.ready_to_start(task);
+        let cluster = self.in_policy(w, |scheduler, env| scheduler.add(owner, ready, env));
+        if self.capabilities.defers_spawned {
+            let now = self.workers[w.index()].clock;
+            self.wake(cluster, now);
         }
     }
 
@@ -107,8 +122,7 @@ impl Engine<'_> {
                 if let Some((spawner, _)) = &mut self.tasks.progress_mut(task).spawned {
                     *spawner = w;
                 }
-                let ready = self.ready_to_start(task);
-                self.in_policy(w, |scheduler, env| scheduler.add(owner, ready, env));
+                self.move_to_policy(w, owner, task);
             }
         }
         moved

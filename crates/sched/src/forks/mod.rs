@@ -7,7 +7,10 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use befit_sched::forks::{Batch, PAUSE, is_early, missing, pauses};
+//! use befit_sched::{
+//!     Capabilities,
+//!     forks::{Batch, PAUSE, is_early, keeps_spawned, missing, pauses},
+//! };
 //!
 //! let batch = Batch::new();
 //! // A steal request has come and nobody is idle: one fork, then two, then four.
@@ -17,6 +20,9 @@
 //! // Three are idle, one fork waits for them: two more are missing.
 //! assert_eq!(missing(1, 3, 0), 2);
 //! assert!(is_early(2, 2) && !is_early(3, 2));
+//! // A policy that deals spawned tasks out sees one for each worker at once, the others later.
+//! let deals = Capabilities { defers_spawned: true, ..Capabilities::default() };
+//! assert!(!keeps_spawned(&deals, 1, 2) && keeps_spawned(&deals, 2, 2));
 //! // At a short task, a worker that published just now keeps its forks for the moment.
 //! let just_now = || Some(Duration::from_micros(1));
 //! assert!(pauses(true, just_now) && !pauses(false, just_now) && !pauses(true, || Some(PAUSE)));
@@ -38,6 +44,14 @@ const LARGEST_BATCH: usize = 64;
 /// At most so many spawned tasks of one worker's outbox are moved to the policy at once, so that two
 /// workers find something for some time, and the owner keeps what is newest.
 pub const OUTBOX_BATCH: usize = 32;
+
+/// Whether a worker keeps a spawned task, the `index`-th of its scope, for the moment. A policy that
+/// only waits for what is spawned gets the first at once, one for each of `workers`: it deals them
+/// out, and each may be long. Where there are more, they are short enough to come in batches.
+#[inline]
+pub fn keeps_spawned(capabilities: &Capabilities, index: u32, workers: usize) -> bool {
+    !capabilities.defers_spawned || index as usize >= workers
+}
 
 /// The memory of so many spawned tasks goes from one worker to another at once. A worker keeps two
 /// such batches for tasks of its own.

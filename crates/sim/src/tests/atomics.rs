@@ -2,7 +2,8 @@ use befit_sched::SchedulerKind;
 
 use super::{machine, program, simulate, task};
 
-const CORES: &str = "(steal=20) l3:1(size=1048576 latency=40) core:CORES l1:1(size=32768 latency=4) pu:1";
+const CORES: &str =
+    "(steal=20) l3:1(size=1048576 latency=40) core:CORES l1:1(size=32768 latency=4) pu:1";
 const TIMES: u64 = 2000;
 
 /// Cycles of one change of a word that two tasks change in turn, each after so many operations.

@@ -220,6 +220,15 @@ fn a_spawned_task_that_another_worker_starts_comes_from_the_one_that_spawned_it(
 }
 
 #[test]
+fn dealing_many_spawned_tasks_out_keeps_their_spawner_for_little_longer_than_stealing_does() {
+    let program = forks(20_000, |b| b.work(400, 0, 0));
+    let machine = machine("pack:4 l3:1(size=1MiB latency=50) core:8 l1:1(size=32KiB) pu:1");
+    let time = |scheduler| simulate(&program, &machine, scheduler, 1).time.0 as f64;
+    let (ws, homes) = (time(SchedulerKind::Ws), time(SchedulerKind::Homes));
+    assert!(homes < 1.8 * ws, "{homes} {ws}");
+}
+
+#[test]
 fn a_contended_lock_is_waited_for() {
     let program = forks(2000, |b| b.work(10, 0, 0));
     let machine = machine("core:16 l1:1(size=32768) pu:1");

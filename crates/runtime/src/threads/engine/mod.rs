@@ -113,11 +113,12 @@ impl Engine {
             capabilities,
             policy,
             options,
-            keeps_spawned: capabilities.own_newest_first
-                && !capabilities.may_refuse
-                && !capabilities.follows_tasks
-                && !capabilities.sees_forks
-                && !capabilities.uses_sizes,
+            keeps_spawned: capabilities.defers_spawned
+                || capabilities.own_newest_first
+                    && !capabilities.may_refuse
+                    && !capabilities.follows_tasks
+                    && !capabilities.sees_forks
+                    && !capabilities.uses_sizes,
             looks_at_spawned: capabilities.sees_forks || sizes.is_some(),
             sizes,
             wait_policy,

@@ -43,6 +43,21 @@ fn all_tasks_of_a_scope_have_ended_when_it_returns() {
 }
 
 #[test]
+fn others_run_what_a_worker_keeps_that_spins() {
+    let _watchdog = watchdog(MINUTE);
+    for kind in [SchedulerKind::Ws, SchedulerKind::Homes] {
+        let sockets = "pack:2 l3:1(size=1MiB) core:1 l1:1(size=16KiB) pu:1";
+        let (pool, count) = (pool(kind, sockets, 2), AtomicUsize::new(0));
+        pool.scope(|s| {
+            (0..200).for_each(|_| s.spawn(|_| add(&count, 1)));
+            while count.load(SeqCst) < 200 {
+                thread::yield_now();
+            }
+        });
+    }
+}
+
+#[test]
 fn tasks_borrow_mutably_from_the_scope_s_caller() {
     let mut parts = vec![0; 100];
     scope(|s| {

@@ -1,9 +1,11 @@
 //! Spawned tasks that the policy has not seen: each worker keeps those that it spawns in an
 //! *outbox*, where that makes no difference to the policy
-//! ([`Capabilities::own_newest_first`](befit_sched::Capabilities::own_newest_first)).
+//! ([`Capabilities::own_newest_first`](befit_sched::Capabilities::own_newest_first)), or the policy
+//! can wait ([`Capabilities::defers_spawned`](befit_sched::Capabilities::defers_spawned)).
 //!
 //! The outbox is a [`Deque`]. Its worker takes the newest out and runs it; no lock is taken and the
-//! policy is not called. Tasks go from it to the policy, the oldest first, as if the worker had
+//! policy is not called. Under a policy that only waits, the worker takes nothing out, but adds all
+//! of it before it asks. Tasks go from it to the policy, the oldest first, as if the worker had
 //! added them only now:
 //! - before the worker adds anything else (see [`Worker::add`]), so the policy has all in the order
 //!   in which it came;
@@ -48,9 +50,13 @@ impl Worker {
         self.engine().notify(self.id, ClusterId::ROOT);
     }
 
-    /// The newest task of the outbox.
+    /// The newest task of the outbox, unless the policy decides where it runs.
     #[inline(always)]
     pub(super) fn take_back(&self) -> Option<Ready<JobRef>> {
+        if self.engine().capabilities.defers_spawned {
+            self.empty_outbox();
+            return None;
+        }
         // SAFETY: this worker's own, on its thread.
         let header = unsafe { self.outbox.pop() }?;
         Some(Self::ready(SpawnedRef::of(header)))
@@ -134,7 +140,11 @@ impl Worker {
             let Some(header) = outbox.take_old() else { break };
             let ready = Self::ready(SpawnedRef::of(header));
             moved = Some(if moved.is_none() { Moved::Only(ready.job) } else { Moved::Several });
-            self.engine().add_unnotified(owner, ready, &mut self.env());
+            if self.engine().capabilities.defers_spawned {
+                self.engine().add(owner, ready.job, ready.task, &mut self.env());
+            } else {
+                self.engine().add_unnotified(owner, ready, &mut self.env());
+            }
         }
         moved
     }

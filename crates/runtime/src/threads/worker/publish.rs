@@ -224,9 +224,14 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn spawn_task(&self, job: SpawnedRef, task: impl FnOnce() -> TaskInfo) {
         if self.keeps_spawned && self.handler.get() != Some(Handler::Exit) {
+            let task = task();
+            let engine = self.engine();
+            if !forks::keeps_spawned(&engine.capabilities, task.index, engine.threads) {
+                return self.spawn(job.job(), task);
+            }
             self.counters().spawned.bump();
             // SAFETY: it is put into the outbox below.
-            unsafe { job.set_task(task()) };
+            unsafe { job.set_task(task) };
             self.put_out(job);
         } else {
             self.spawn(job.job(), task());

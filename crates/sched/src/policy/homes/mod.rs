@@ -228,6 +228,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
             finds: Finds::Everything,
             may_refuse: true,
             sees_forks: true,
+            defers_spawned: true,
             ..Capabilities::default()
         }
     }
