@@ -153,10 +153,13 @@ pub(crate) fn seconds<R>(f: impl FnOnce() -> R) -> f64 {
 mod tests {
     use super::*;
 
+    /// On a busy machine each may be measured wrongly, but not each time.
     #[test]
-    fn forks_are_measured_as_what_they_are_to_be() {
-        // Each in a pool of its own: what counts there is what was measured.
-        let kept = kept(None).unwrap();
-        assert!(kept.pending > 0.0 && kept.pending < 10_000.0, "{kept:?}");
+    fn a_published_fork_costs_more_than_one_that_is_timed_and_that_more_than_one_that_is_not() {
+        let is_as_expected = |_| {
+            let kept = kept(None).unwrap();
+            kept.pending > 0.0 && kept.region > 0.0 && kept.published > kept.pending
+        };
+        assert!((0..20).any(is_as_expected));
     }
 }
