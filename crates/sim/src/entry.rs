@@ -269,7 +269,6 @@ impl Entry {
             return None;
         }
         if let Some(watch) = &mut frame.watch
-            && (frame.half == Half::FirstOfPublished || watch.advice == Advice::Watch)
             && watch.waits == waits
         {
             watch.first = Some(now.since(watch.since));

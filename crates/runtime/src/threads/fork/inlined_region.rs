@@ -35,8 +35,6 @@ pub(crate) struct InlinedRegions {
     grain: Grain,
     /// When this worker last published because a fork was wanted.
     published: Cell<Option<Instant>>,
-    /// The time, if the clock has been read since the last fork was pushed.
-    looked: Cell<Option<Instant>>,
 }
 
 /// The region that is active.
@@ -93,7 +91,6 @@ impl InlinedRegions {
             waits: Cell::new(0),
             grain: Grain::new(),
             published: Cell::new(None),
-            looked: Cell::new(None),
         }
     }
 
@@ -119,25 +116,11 @@ impl InlinedRegions {
     pub(crate) fn keeps_forks(&self, site: Option<SiteId>) -> bool {
         let is_short = site.is_some_and(|site| self.grain.is_short(site, self.depth.get()));
         let now = Instant::now();
-        self.looked.set(Some(now));
         let pauses = forks::pauses(is_short, || Some(now.duration_since(self.published.get()?)));
         if !pauses {
             self.published.set(Some(now));
         }
         pauses
-    }
-
-    /// A fork is pushed.
-    #[inline]
-    pub(crate) fn pushes(&self) {
-        self.looked.set(None);
-    }
-
-    /// The time, as the clock showed it since the last fork was pushed.
-    fn now(&self) -> Instant {
-        let now = self.looked.get().unwrap_or_else(Instant::now);
-        self.looked.set(Some(now));
-        now
     }
 
     /// A job begins, forked at `depth`.
@@ -164,7 +147,8 @@ impl InlinedRegions {
         if advice == Advice::Fork {
             return fork;
         }
-        let since = self.now();
+        // After the fork was published, if it was: that may take longer than the task.
+        let since = Instant::now();
         fork.watch = Some(Watch { site, advice, waits: self.waits.get(), since, first: None });
         fork.region = (advice == Advice::Inline).then(|| self.begin(requests, site, since));
         fork
@@ -196,7 +180,7 @@ impl InlinedRegions {
     fn goes_on(&self, requests: &StealRequests) -> bool {
         let Some(Active { inline_limit, predicted }) = self.active.get() else { return false };
         if let Some((site, since)) = predicted
-            && Grain::is_surprised(self.now().duration_since(since))
+            && Grain::is_surprised(since.elapsed())
         {
             self.grain.forget(site);
             self.active.set(None);
@@ -221,11 +205,9 @@ impl InlinedRegions {
 }
 
 impl Forked<'_> {
-    /// The first half has ended. `published`: the worker may have to wait for the second. Else the
-    /// clock is read only where every task counts, as reading it takes as long as a fork.
-    pub(super) fn first_has_ended(&mut self, published: bool) {
+    /// The first half has ended.
+    pub(super) fn first_has_ended(&mut self) {
         if let Some(watch) = &mut self.watch
-            && (published || watch.advice == Advice::Watch)
             && watch.waits == self.inlined_regions.waits.get()
         {
             watch.first = Some(watch.since.elapsed());

@@ -107,9 +107,8 @@ where
         Ok(a) => a,
         Err(panic) => after_a_panic(worker, &frame, task_b, panic),
     };
-    let here = worker.unlinks(frame.as_pending());
-    forked.first_has_ended(!here);
-    if !here {
+    forked.first_has_ended();
+    if !worker.unlinks(frame.as_pending()) {
         return join_published(worker, &frame, a);
     }
     // SAFETY: this is its owner, and no other thread has it.

@@ -28,7 +28,6 @@ impl Worker {
         let no_unwind = NoUnwind;
         let alone = !self.forks.has_private();
         self.forks.push(fork);
-        self.inlined_regions.pushes();
         self.counters().forks.bump();
         if let Some(site) = site
             && self.holds_back(site, alone)
