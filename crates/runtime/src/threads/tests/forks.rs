@@ -210,6 +210,26 @@ fn forks_that_take_little_time_are_inlined() {
     assert!(forks < 28_656, "{forks}");
 }
 
+/// As where the first tasks touch memory that nobody has touched before.
+#[test]
+#[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
+fn forks_whose_first_tasks_were_slow_are_inlined_once_they_are_not() {
+    fn tree(depth: u32, leaf: &(dyn Fn() + Sync)) {
+        if depth == 0 {
+            return leaf();
+        }
+        join(|| tree(depth - 1, leaf), || tree(depth - 1, leaf));
+    }
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    let forks = forks_while_all_are_busy(&pool, || {
+        tree(5, &|| thread::sleep(Duration::from_micros(100)));
+        (0..1000).for_each(|_| tree(5, &|| ()));
+    });
+    // Two workers do the same: 62 and 62,000 forks.
+    assert!(forks < 31_000, "{forks}");
+}
+
 /// What was learned of `down` while its leaves were short must not keep long leaves from other
 /// threads.
 #[test]
