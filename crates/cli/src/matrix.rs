@@ -38,14 +38,9 @@ pub(crate) struct MatrixArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     programs: Vec<String>,
     /// How large their data are, against what all last-level caches of a machine hold: `below`,
-    /// `at`, `above`, separated by commas, or `fixed` for programs with hardly any [default: all; of
-    /// the short matrix `at`, and `fixed` where a program has no other]
-    #[arg(
-        long = "data",
-        value_name = "LIST",
-        value_delimiter = ',',
-        conflicts_with = "manifest_path"
-    )]
+    /// `at`, `above`, separated by commas, or `fixed` for programs with hardly any [default: all;
+    /// of the short matrix `at`, and `fixed` where a program has no other]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "manifest_path")]
     data: Vec<DataSize>,
     /// Instead of them a crate of yours that uses befit or rayon, on the machines as they are: its
     /// Cargo.toml

@@ -12,8 +12,8 @@ pub struct Prices {
     pub pending: f64,
     /// Beyond that, one that is timed, as a region begins at it.
     pub region: f64,
-    /// Beyond a pending fork, one that is published and comes back: with two calls of the policy and
-    /// their locks.
+    /// Beyond a pending fork, one that is published and comes back: with two calls of the policy
+    /// and their locks.
     pub published: f64,
     /// What a fork takes beyond its longer half if a worker under the same last-level cache, which
     /// looked for work, runs the other: all that has to pass between the two.

@@ -88,8 +88,8 @@ impl Atomics {
         mine.iter().find(|cluster| theirs.contains(cluster)).map(|cluster| (*cluster, other))
     }
 
-    /// The least that the line takes from another worker of the same `cluster`: a core that has just
-    /// changed it does not give it away at once.
+    /// The least that the line takes from another worker of the same `cluster`: a core that has
+    /// just changed it does not give it away at once.
     pub(crate) fn handed(&self, cluster: ClusterId) -> Ticks {
         if cluster == ClusterId::ROOT { self.far } else { self.near }
     }

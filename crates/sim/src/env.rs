@@ -50,8 +50,8 @@ impl Prices {
         self.socket[one.index()] == self.socket[other.index()]
     }
 
-    /// What it takes `thief` to run a fork of `victim`, beyond what is priced elsewhere: lines again,
-    /// so from afar it is as many times more as one of them is.
+    /// What it takes `thief` to run a fork of `victim`, beyond what is priced elsewhere: lines
+    /// again, so from afar it is as many times more as one of them is.
     pub(crate) fn stolen(&self, thief: WorkerId, victim: WorkerId) -> Ticks {
         let ways = self.handover(thief, victim) as f64 / self.costs.near_steal.max(1) as f64;
         Ticks::fractional(self.costs.stolen * ways.max(1.0))

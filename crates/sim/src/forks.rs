@@ -73,8 +73,7 @@ impl Engine<'_> {
             // The prices have what it takes to write the block.
             self.hardware.touch_block(w, block, true, self.workers[w.index()].clock);
             let index = self.tasks.notes(*task).index;
-            let may_keep = self.capabilities.own_newest_first || self.capabilities.defers_spawned;
-            if may_keep && forks::keeps_spawned(&self.capabilities, index, self.workers.len()) {
+            if forks::keeps_spawned(&self.capabilities, index, self.workers.len()) {
                 self.put_out(w, *task);
                 continue;
             }

@@ -4,10 +4,10 @@
 //! ([`befit_sched::Capabilities::defers_spawned`]).
 //!
 //! The rules are those of `crates/runtime/src/threads/worker/outbox.rs`. A worker takes the newest
-//! of its own without a lock and without the policy; where the policy only waits, it adds all of its
-//! own before it asks. A worker that has got nothing from the policy
-//! adds a batch from each other outbox, in its owner's name, and asks again. Before a worker adds
-//! anything else, all of its own goes to the policy.
+//! of its own without a lock and without the policy; where the policy only waits, it adds all of
+//! its own before it asks. A worker that has got nothing from the policy adds a batch from each
+//! other outbox, in its owner's name, and asks again. Before a worker adds anything else, all of
+//! its own goes to the policy.
 //!
 //! What passes between the two cores: whoever moves a batch reads the owner's end of the outbox,
 //! and the tasks; the owner must have its end back before it puts in the next.

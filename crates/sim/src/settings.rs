@@ -95,16 +95,16 @@ impl Costs {
     pub fn of(prices: &Prices) -> Self {
         let whole = |cycles: f64| cycles.round().max(0.0) as u64;
         let call = prices.call + prices.lock;
-        let published = prices.published - 2.0 * call;
-        // What a join of two equal halves is charged elsewhere: a fork that is pending and published;
-        // four calls, two of this and two of what comes after its end; and the lines of the queue
-        // and its lock.
-        let stolen = prices.pending + published.max(0.0) + 4.0 * call + 3.0 * prices.steal;
+        let published = (prices.published - 2.0 * call).max(0.0);
+        // What a join of two equal halves is charged elsewhere: a fork that is pending and
+        // published; four calls, two of this and two of what comes after its end; and the lines of
+        // the queue and its lock.
+        let stolen = prices.pending + published + 4.0 * call + 3.0 * prices.steal;
         Self {
             inlined: prices.inlined,
             pending: prices.pending,
             region: prices.region,
-            published: published.max(0.0),
+            published,
             stolen: (prices.stolen - stolen).max(0.0),
             spawn: prices.spawn,
             job: prices.job,
@@ -122,9 +122,9 @@ impl Costs {
     #[must_use]
     pub fn shrunk(self, factor: u32) -> Self {
         let factor = factor.max(1);
-        let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor);
+        let whole_part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor);
         let costs = [self.call, self.lock, self.near_steal, self.far_steal, self.poll];
-        let [call, lock, near_steal, far_steal, poll] = costs.map(part);
+        let [call, lock, near_steal, far_steal, poll] = costs.map(whole_part);
         let part = |cycles: f64| cycles / f64::from(factor);
         Self {
             inlined: part(self.inlined),

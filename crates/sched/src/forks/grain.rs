@@ -70,6 +70,15 @@ impl Site {
             shallowest: u32::MAX,
         }
     }
+
+    /// One more has taken `taken`. At the end of a window, their mean; then the next one begins.
+    fn mean_with(&mut self, taken: Duration) -> Option<Duration> {
+        self.regions += 1;
+        self.taken += taken;
+        let mean = (self.regions == WINDOW).then(|| self.taken / WINDOW)?;
+        (self.regions, self.taken) = (0, Duration::ZERO);
+        Some(mean)
+    }
 }
 
 /// What is to be done with a fork.
@@ -163,14 +172,8 @@ impl Grain {
             }
             Advice::Check if site.holds || site.depth != Some(depth + 1) => return,
             Advice::Check => {
-                site.regions += 1;
-                site.taken += taken;
-                if site.regions == WINDOW {
-                    let times = grains(site.taken / WINDOW);
-                    if times > 0 {
-                        site.depth = Some(depth.saturating_sub(times.ilog2()));
-                    }
-                    (site.regions, site.taken) = (0, Duration::ZERO);
+                if let Some(mean) = site.mean_with(taken).filter(|mean| *mean <= GRAIN) {
+                    site.depth = Some(corrected(depth, mean));
                 }
             }
             Advice::Inline if Self::is_surprised(taken) => site = Site::unknown(id),
@@ -178,11 +181,8 @@ impl Grain {
                 if !site.holds {
                     (site.holds, site.regions, site.taken) = (true, 0, Duration::ZERO);
                 }
-                site.regions += 1;
-                site.taken += taken;
-                if site.regions == WINDOW {
-                    site.depth = site.depth.map(|depth| corrected(depth, site.taken / WINDOW));
-                    (site.regions, site.taken) = (0, Duration::ZERO);
+                if let Some(mean) = site.mean_with(taken) {
+                    site.depth = site.depth.map(|depth| corrected(depth, mean));
                 }
             }
         }
@@ -202,13 +202,8 @@ fn corrected(depth: u32, mean: Duration) -> u32 {
     if mean > GRAIN * 2 {
         return depth + 1;
     }
-    let times = grains(mean);
+    let times = GRAIN.as_nanos() / mean.as_nanos().max(1);
     depth.saturating_sub(times.max(1).ilog2())
-}
-
-/// How many tasks that take `mean` make a [`GRAIN`].
-fn grains(mean: Duration) -> u128 {
-    GRAIN.as_nanos() / mean.as_nanos().max(1)
 }
 
 #[cfg(test)]

@@ -33,10 +33,10 @@ use crate::{
 /// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates
 /// more slowly.
 pub(crate) const SLICE: Ticks = Ticks::cycles(500);
-/// Where more than 256 workers take turns, each turn is longer, up to eight times: the worker's own
-/// state and its caches have left those of the simulating machine since its last one.
-fn slice_of(workers: usize) -> Ticks {
-    Ticks(SLICE.0 * (workers as u64 / 256).clamp(1, 8))
+/// How many times further on a machine of so many workers, from 512 on: since its last turn, what
+/// belongs to a worker has left the caches of the simulating machine.
+fn further(workers: usize) -> u64 {
+    (workers as u64 / 256).clamp(1, 8)
 }
 
 /// Touches between two reports of progress.
@@ -153,7 +153,7 @@ impl<'a> Engine<'a> {
             thresholds: thresholds.collect(),
             program,
             sample,
-            slice: Ticks(slice_of(machine.workers().len()).0 * scale(sample)),
+            slice: Ticks(SLICE.0 * scale(sample) * further(machine.workers().len())),
             machine,
             claims: Claims::new(machine, &*scheduler),
             scheduler,

@@ -213,9 +213,14 @@ impl Engine {
         self.policy.add(w, Ready { job, task, stage: Stage::Start }, env)
     }
 
-    /// `w` made `ready` ready some time ago, and notified of it.
-    pub(crate) fn add_unnotified(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
-        self.policy.add(w, ready, env);
+    /// `w` made `ready` ready some time ago, and notified of it. Where the policy has waited for
+    /// it, those that it is for are not known before now.
+    pub(crate) fn add_kept(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
+        if self.capabilities.defers_spawned {
+            self.add(w, ready.job, ready.task, env);
+        } else {
+            self.policy.add(w, ready, env);
+        }
     }
 
     /// What `w` runs next. A worker that is [narrowed](Self::narrowed) to descendants gives as

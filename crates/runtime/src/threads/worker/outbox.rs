@@ -140,11 +140,7 @@ impl Worker {
             let Some(header) = outbox.take_old() else { break };
             let ready = Self::ready(SpawnedRef::of(header));
             moved = Some(if moved.is_none() { Moved::Only(ready.job) } else { Moved::Several });
-            if self.engine().capabilities.defers_spawned {
-                self.engine().add(owner, ready.job, ready.task, &mut self.env());
-            } else {
-                self.engine().add_unnotified(owner, ready, &mut self.env());
-            }
+            self.engine().add_kept(owner, ready, &mut self.env());
         }
         moved
     }
