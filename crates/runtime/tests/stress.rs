@@ -5,6 +5,9 @@
 //! `BEFIT_STRESS_SECONDS` says how long; 4 by default. `BEFIT_STRESS_DEPTH` makes the trees deeper
 //! by so many levels, so that more of the time is spent in forks: `BEFIT_STRESS_SECONDS=900
 //! BEFIT_STRESS_DEPTH=8 cargo test -p befit --release --test stress -- --nocapture`.
+//!
+//! Trees of small forks, a quarter of which panic at a leaf, are a test of their own, which is run by
+//! name only, as it takes minutes: `BEFIT_STRESS_FORKS`, 10⁹ by default, under each scheduler.
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{
@@ -238,10 +241,70 @@ impl Task for Node<'_> {
     }
 }
 
+/// The number in that variable of the environment.
+fn number(name: &str, or: u64) -> u64 {
+    env::var(name).map_or(or, |value| value.parse().expect("a number"))
+}
+
+/// The number of leaves of a tree of forks. The leaf `bad` panics.
+fn leaves(first: u64, depth: u32, bad: Option<u64>) -> u64 {
+    let held = depth.is_multiple_of(4).then(|| Held::new(first));
+    if depth == 0 {
+        if bad == Some(first) {
+            resume_unwind(Box::new(Panicked(first)));
+        }
+        return 1;
+    }
+    let half = 1 << (depth - 1);
+    let left = || leaves(first, depth - 1, bad);
+    let right = || leaves(first + half, depth - 1, bad);
+    let (a, b) = match &held {
+        Some(held) => {
+            let right = || leaves(*held.0 + half, depth - 1, bad);
+            join(fit(32 << depth, left), fit(32 << depth, right))
+        }
+        None => join(left, right),
+    };
+    a + b
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn of_many_forks_each_runs_once_and_each_panic_arrives() {
+    const DEPTH: u32 = 16;
+    let pieces = number("BEFIT_STRESS_FORKS", 1_000_000_000).div_ceil((1 << DEPTH) - 1);
+    for scheduler in SchedulerKind::ALL {
+        let (begun, mut panics) = (Instant::now(), 0);
+        let mut pool = None;
+        for piece in 0..pieces {
+            let random = mix(piece ^ 0x1234);
+            if piece.is_multiple_of(64) {
+                let machine = MACHINES[random as usize % MACHINES.len()].parse().unwrap();
+                let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine);
+                let threads = 1 + (random >> 8) as usize % 4;
+                pool = Some(builder.num_threads(threads).seed(piece).build().unwrap());
+            }
+            let bad = random.is_multiple_of(4).then_some((random >> 16) % (1 << DEPTH));
+            let pool = pool.as_ref().expect("built with the first piece");
+            let result = catch_unwind(AssertUnwindSafe(|| pool.install(|| leaves(0, DEPTH, bad))));
+            match (result, bad) {
+                (Ok(counted), None) => assert_eq!(counted, 1 << DEPTH, "{scheduler} {piece}"),
+                (Err(panic), Some(bad)) => {
+                    let panicked = panic.downcast::<Panicked>().expect("the leaf's");
+                    assert_eq!(panicked.0, bad, "{scheduler} {piece}");
+                    panics += 1;
+                }
+                _ => panic!("{scheduler} {piece}: a panic was lost, or there was none"),
+            }
+            assert_eq!(LIVING.load(Relaxed), 0, "{scheduler} {piece}");
+        }
+        let (forks, seconds) = (pieces * ((1 << DEPTH) - 1), begun.elapsed().as_secs());
+        println!("{scheduler}: {forks} forks in trees, {panics} trees panicked, {seconds} s");
+    }
+}
+
 #[test]
 fn random_programs_give_their_serial_results_and_leave_nothing() {
-    let number =
-        |name: &str, or| env::var(name).map_or(or, |value| value.parse().expect("a number"));
     let seconds = number("BEFIT_STRESS_SECONDS", 4);
     let deeper = number("BEFIT_STRESS_DEPTH", 0) as u32;
     let until = Instant::now() + Duration::from_secs(seconds);

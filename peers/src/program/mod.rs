@@ -105,12 +105,13 @@ impl Program {
         matches!(self, Self::Skynet | Self::Nqueens)
     }
 
-    /// Runs it on `runtime`, first small and then of size `n`; returns the time of the latter.
+    /// Runs it on `runtime`, first of the warm-up's size or of `n` if that is smaller, then of `n`;
+    /// returns the time of the latter.
     ///
     /// # Errors
     /// [`Error::Size`], [`Error::Memory`] or [`Error::WrongResult`].
     pub(crate) fn run<R: Runtime>(self, runtime: &R, n: usize) -> Result<Duration, Error> {
-        self.run_once(runtime, self.warm_up_n())?;
+        self.run_once(runtime, self.warm_up_n().min(n))?;
         self.run_once(runtime, n)
     }
 

@@ -26,7 +26,7 @@ pub(crate) const MACHINES: [&str; 5] = [
 ];
 
 /// All schedulers. Under Miri, to which a test of all is hours, one of each family.
-fn schedulers() -> impl Iterator<Item = SchedulerKind> {
+pub(crate) fn schedulers() -> impl Iterator<Item = SchedulerKind> {
     use SchedulerKind::{CatsS, Homes, Sb, Ws};
     let chosen = |kind: &SchedulerKind| !cfg!(miri) || [Ws, Sb, CatsS, Homes].contains(kind);
     SchedulerKind::ALL.into_iter().filter(chosen)
