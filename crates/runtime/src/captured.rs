@@ -18,15 +18,17 @@ use std::cell::Cell;
 use befit_sched::sizes::Word;
 
 /// From here on a word of a closure is taken for an address, or for the bits of a float: it is no
-/// number.
-const OWN_LIMIT: u64 = 1 << 40;
+/// number. Linux on aarch64 may have addresses of 39 bits, and its programs then begin at 85 · 2³².
+const OWN_LIMIT: u64 = if IS_AARCH64 { 1 << 38 } else { 1 << 40 };
 
 /// The same for what is behind a reference. It may be of 32 bits; the other half of the word is
 /// then something else.
 const BEHIND_LIMIT: u64 = 1 << 32;
 
-/// Where addresses of programs end, on all machines that there are.
-const ADDRESS_LIMIT: u64 = 1 << 47;
+/// Where addresses of programs end.
+const ADDRESS_LIMIT: u64 = if IS_AARCH64 { 1 << 48 } else { 1 << 47 };
+
+const IS_AARCH64: bool = cfg!(target_arch = "aarch64");
 
 /// So many words are captured, and as many are read where one points to.
 pub(crate) const WIDTH: usize = Word::WIDTH as usize;
@@ -423,12 +425,13 @@ mod tests {
     fn an_address_of_no_memory_is_told_and_does_no_harm() {
         below(&|base| {
             // Unmapped, or forbidden; near the end of addresses; beyond them.
-            for address in [1u64 << 40, (1 << 47) - 8, (1 << 47) - 128, 1 << 47, !7] {
+            let end = ADDRESS_LIMIT;
+            for address in [OWN_LIMIT, end - 8, end - 128, end, !7] {
                 let address = black_box(address);
                 let closure = move || used(address);
                 assert_eq!(words(base, &closure), [], "{address:x}");
                 let behind = Word::own(0).and_then(|word| word.behind(0)).unwrap();
-                let expected = if address == 1 << 40 { None } else { Some(0) };
+                let expected = if address == OWN_LIMIT { None } else { Some(0) };
                 assert_eq!(reader(base, &closure).word(behind), expected, "{address:x}");
             }
         });

@@ -230,6 +230,28 @@ fn forks_whose_first_tasks_were_slow_are_inlined_once_they_are_not() {
     assert!(forks < 31_000, "{forks}");
 }
 
+/// To publish a fork takes longer than such a call: as time of its task, it would keep the task from
+/// being inlined for good.
+#[test]
+#[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
+fn calls_that_take_little_time_publish_few_forks_however_many_threads_there_are() {
+    fn tree(depth: u32) {
+        if depth > 0 {
+            join(|| tree(depth - 1), || tree(depth - 1));
+        }
+    }
+    on_each_that_steals("pu:64", 64, |pool| {
+        let calls = || (0..1000).for_each(|_| pool.install(|| tree(8)));
+        let published = || pool.statistics().total().published;
+        calls();
+        let before = published();
+        calls();
+        // Of 255,000 forks.
+        let few = published() - before;
+        assert!(few < 25_500, "{}: {few}", pool.scheduler());
+    });
+}
+
 /// What was learned of `down` while its leaves were short must not keep long leaves from other
 /// threads.
 #[test]
