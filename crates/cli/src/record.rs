@@ -146,9 +146,7 @@ impl RecordArgs {
             self.source.record(&source, &display)?
         };
         drop(display);
-        program
-            .save(&self.output)
-            .map_err(|e| Failure::other(format!("cannot write {}: {e}", self.output.display())))?;
+        program.save(&self.output).map_err(Failure::other)?;
         let bytes = self.output.metadata().map_err(Failure::other)?.len();
         print(&befit_report::recording(&program, bytes))
     }

@@ -1,7 +1,7 @@
 //! A file that appears whole or not at all.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -9,17 +9,10 @@ use std::{
 /// A file to be written. Readers see nothing of it before [`OutputFile::commit`]; then all of it.
 /// Until then its folder is as it was before, however the process ends.
 ///
-/// Opened before long work and committed after, it says early that a folder cannot be written to.
-/// A target that exists and is no regular file (`/dev/stdout`, a pipe) is written to directly, as
-/// no other file could take its place.
+/// Made before long work and committed after, it says early that a folder cannot be written to.
+/// Links, devices and pipes are as [`befit_program::write_whole`] has them.
 #[derive(Debug)]
-pub struct OutputFile(Inner);
-
-#[derive(Debug)]
-enum Inner {
-    Whole(PathBuf),
-    Direct(File),
-}
+pub struct OutputFile(PathBuf);
 
 impl OutputFile {
     /// Prepares `path` to be written.
@@ -27,17 +20,8 @@ impl OutputFile {
     /// # Errors
     /// When no file can be created in `path`'s folder, or `path` is a folder itself.
     pub fn create(path: &Path) -> io::Result<Self> {
-        // Through symbolic links, so that the link stays and the file that it names is replaced.
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Ok(Self(match target.metadata() {
-            Ok(meta) if !meta.is_file() => {
-                Inner::Direct(OpenOptions::new().write(true).open(&target)?)
-            }
-            _ => {
-                befit_program::can_be_written(&target).map_err(without_path)?;
-                Inner::Whole(target)
-            }
-        }))
+        befit_program::can_be_written(path).map_err(without_path)?;
+        Ok(Self(path.to_owned()))
     }
 
     /// Writes the content and makes it appear under its name.
@@ -53,12 +37,7 @@ impl OutputFile {
     /// # Errors
     /// Those of `write`, and as [`Self::commit`]. Nothing appears then.
     pub fn commit_with(self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        match self.0 {
-            Inner::Whole(target) => {
-                befit_program::write_whole(&target, write).map_err(without_path)
-            }
-            Inner::Direct(mut file) => write(&mut file),
-        }
+        befit_program::write_whole(&self.0, write).map_err(without_path)
     }
 }
 
@@ -93,23 +72,6 @@ mod tests {
         drop(OutputFile::create(&path).unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_symbolic_link_stays_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        std::fs::write(&file, "old").unwrap();
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        OutputFile::create(&link).unwrap().commit(b"new").unwrap();
-        assert!(link.is_symlink());
-        assert_eq!(std::fs::read(&file).unwrap(), b"new");
-    }
-
-    #[test]
-    fn a_device_is_written_to_and_not_replaced() {
-        OutputFile::create(Path::new("/dev/null")).unwrap().commit(b"gone").unwrap();
-        assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
     }
 
     #[test]

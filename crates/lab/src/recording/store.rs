@@ -50,10 +50,11 @@ pub(super) fn load(file: &Path, what: &str, progress: &dyn Progress) -> Option<P
 
 /// Keeps a recording for the next time. A failure stops nothing, and gives a note.
 pub(super) fn keep(file: &Path, program: &Program, progress: &dyn Progress) {
-    let folder = file.parent().map_or(Ok(()), fs::create_dir_all).map_err(|e| e.to_string());
-    let saved = folder.and_then(|()| program.save(file).map_err(|e| e.to_string()));
+    let folder = file.parent().map_or(Ok(()), fs::create_dir_all);
+    let folder = folder.map_err(|why| format!("cannot make {}: {why}", file.display()));
+    let saved = folder.and_then(|()| program.save(file).map_err(|why| why.to_string()));
     if let Err(why) = saved {
-        progress.note(&format!("cannot keep the recording in {}: {why}", file.display()));
+        progress.note(&format!("the recording is not kept: {why}"));
     } else if let Some(folder) = file.parent() {
         kept::bound(folder);
     }

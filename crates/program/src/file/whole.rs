@@ -1,9 +1,9 @@
 //! A file that appears whole or not at all.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use tempfile::NamedTempFile;
@@ -13,6 +13,9 @@ use tempfile::NamedTempFile;
 /// the process is killed, nothing is left. Where a file cannot be without a name (a file system
 /// other than those of Linux) it has another one until then.
 ///
+/// A symbolic link stays, and what it leads to is written. What is there and is no regular file
+/// (`/dev/stdout`, a pipe) is written to directly, as no other file could take its place.
+///
 /// # Errors
 /// Those of `write`, and when the file cannot be made in its folder or renamed. Nothing appears
 /// then.
@@ -20,6 +23,10 @@ pub fn write_whole<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
+    let path = &behind_links(path);
+    if is_special(path) {
+        return write(&mut OpenOptions::new().write(true).open(path)?);
+    }
     #[cfg(target_os = "linux")]
     if let Some(mut file) = unnamed(folder(path)) {
         write(&mut file)?;
@@ -33,9 +40,23 @@ pub fn write_whole<E: From<io::Error>>(
 /// Fails as [`write_whole`] would, as far as that can be known before.
 ///
 /// # Errors
-/// When no file can be made in the folder.
+/// When no file can be made in the folder, or `path` is a folder itself.
 pub fn can_be_written(path: &Path) -> io::Result<()> {
-    temporary_beside(path).map(drop)
+    let path = &behind_links(path);
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // To open a pipe would wait for its reader, and to close it would end that.
+    if is_special(path) { Ok(()) } else { temporary_beside(path).map(drop) }
+}
+
+fn behind_links(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether something is there that is no regular file.
+fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| !meta.is_file())
 }
 
 fn folder(path: &Path) -> &Path {
@@ -130,6 +151,34 @@ mod tests {
         write_whole(&folder.path().join("b"), |_| io::Result::Ok(())).unwrap_err();
         fs::remove_dir(folder.path().join("b")).unwrap();
         assert_eq!(content(), pair("a", "old"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_stays_a_link() {
+        let (folder, _) = old();
+        let (file, link) = (folder.path().join("a"), folder.path().join("link"));
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        can_be_written(&link).unwrap();
+        write_whole(&link, |file| file.write_all(b"new")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_not_replaced() {
+        let device = Path::new("/dev/null");
+        can_be_written(device).unwrap();
+        write_whole(device, |file| file.write_all(b"gone")).unwrap();
+        assert!(!device.metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn a_folder_cannot_be_written() {
+        let (folder, _) = old();
+        can_be_written(folder.path()).unwrap_err();
+        write_whole(folder.path(), |_| io::Result::Ok(())).unwrap_err();
     }
 
     #[cfg(unix)]

@@ -103,7 +103,8 @@ impl Program {
         Ok(())
     }
 
-    /// Writes the file `path`, which appears whole or not at all.
+    /// Writes the file `path`, which appears whole or not at all. A device or a pipe is written to
+    /// as it is.
     ///
     /// # Errors
     /// When the file cannot be written; the error names it.
@@ -111,7 +112,11 @@ impl Program {
         let path = path.as_ref();
         let written = write_whole(path, |file| {
             self.write(BufWriter::new(&*file))?;
-            Ok::<_, WriteError>(file.sync_all()?)
+            // A device or a pipe has nothing to keep.
+            if file.metadata()?.is_file() {
+                file.sync_all()?;
+            }
+            Ok::<_, WriteError>(())
         });
         written.map_err(|error| match error {
             WriteError::Io(error) => WriteError::Save(path.into(), error),
