@@ -422,6 +422,25 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_a_strand_met_when_it_was_passed_are_found_when_it_is_run() {
+        let host = HOST.replace("window=50", "window=50 frames=random tlb=256 walk=1000");
+        let (host, pages) = (host.parse().unwrap(), 200);
+        let program = program(|b| {
+            (0..pages).for_each(|page| b.touch(page * 64, false, false));
+            b.work(pages, 0, 0);
+        });
+        let serial = || Serial::new(&program, &host).unwrap();
+        let mut passed = serial();
+        passed.pass(StrandId(0));
+        let (first, second) = (serial().run(StrandId(0)), passed.run(StrandId(0)));
+        // Two walks at once.
+        let walks = pages as f64 * 1000.0 / 2.0;
+        for (first, second) in first.into_iter().zip(second) {
+            assert!(first > 0.9 * walks && second < 0.1 * walks, "{first} {second}");
+        }
+    }
+
+    #[test]
     fn strands_too_short_for_the_clock_share_what_the_others_leave() {
         let mut classes = [(10, 10_000.0), (1000, 20_000.0)].map(|(strands, measured)| Sums {
             strands,
