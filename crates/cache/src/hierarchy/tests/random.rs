@@ -99,6 +99,21 @@ fn inclusive() -> impl Strategy<Value = Machine> {
     )
 }
 
+/// Machines of so many caches that a line has several words of the directory: a core or two, many
+/// times, below a shared cache or memory.
+fn wide() -> impl Strategy<Value = Machine> {
+    let below_shared = (shape(3, 60), core(2), 5usize..=60)
+        .prop_map(|(shape, core, count)| cache(shape, vec![core; count]));
+    let alone = core(2);
+    let part = prop_oneof![3 => below_shared, 1 => alone];
+    let sockets = prop::collection::vec((part, 1usize..=4), 1..=3);
+    sockets.prop_filter_map("a cache is larger than the one above it", |sockets| {
+        let parts = |(part, count)| vec![part; count];
+        let sockets = sockets.into_iter().map(parts).map(Part::Package).collect();
+        MachineSpec::new("wide", sockets).build().ok()
+    })
+}
+
 fn trace(lines: u32) -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
     prop::collection::vec((any::<u32>(), 0..lines, prop::bool::weighted(0.3)), 1..400)
 }
@@ -168,6 +183,12 @@ fn same(
     Ok(())
 }
 
+/// A few workers that stand far apart, so that their caches are in different words, and a line is
+/// met again.
+fn far_apart(trace: Vec<(u32, u32, bool)>) -> Vec<(u32, u32, bool)> {
+    trace.into_iter().map(|(worker, line, write)| (worker % 8 * 29, line, write)).collect()
+}
+
 /// More than proptest's default: the machines vary a lot. `PROPTEST_CASES` asks for still more.
 fn cases() -> u32 {
     ProptestConfig::default().cases.max(1000)
@@ -191,5 +212,22 @@ proptest! {
     ) {
         prop_assert!(matches!(Hierarchy::new(&machine, 96, 0).unwrap().model, Model::Inclusive(_)));
         same(&machine, 96, &trace, 0)?;
+    }
+}
+
+/// Fewer: many caches take long to look through.
+fn few_cases() -> u32 {
+    ProptestConfig::default().cases / 8
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: few_cases(), ..ProptestConfig::default() })]
+    #[test]
+    fn the_fast_model_of_many_caches_does_what_the_obvious_model_does(
+        machine in wide(),
+        trace in trace(24),
+        seed: u64,
+    ) {
+        same(&machine, 24, &far_apart(trace), seed)?;
     }
 }
