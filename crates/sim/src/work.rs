@@ -422,6 +422,33 @@ mod tests {
     }
 
     #[test]
+    fn measured_work_scales_by_cycles_and_by_the_widths_of_the_cores() {
+        let program = two_kinds();
+        let kinds = [0, 1].map(|strand| class(&program, StrandId(strand)));
+        assert_ne!(kinds[0], kinds[1]);
+        let mut classes = vec![None; program.classes().len()];
+        let work = |ps, strands| Some(ClassWork { ps_per_operation: ps, strands, spread: 0.0 });
+        (classes[kinds[0]], classes[kinds[1]]) = (work(500.0, 30), work(100.0, 10));
+        let run = WorkRun {
+            host_mhz: 2000,
+            host_operation: 0.5,
+            host: String::new(),
+            faults_per_page: 0.0,
+            recorded: 0.0,
+            classes,
+        };
+        // 500 ps are a cycle there, and half a one on cores of twice the width.
+        let machine = "(mhz=4000 operation=0.25) pu:1".parse().unwrap();
+        let found = cycles_per_operation(&program.with_work(run), &machine);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        for (class, cycles) in found.into_iter().enumerate() {
+            // The others take the mean of all strands.
+            let expected = [0.5, 0.1][..].iter().zip(kinds).find(|(_, kind)| *kind == class);
+            assert!(near(cycles, expected.map_or(0.4, |(cycles, _)| *cycles)), "{class} {cycles}");
+        }
+    }
+
+    #[test]
     fn pages_that_a_strand_met_when_it_was_passed_are_found_when_it_is_run() {
         let host = HOST.replace("window=50", "window=50 frames=random tlb=256 walk=1000");
         let (host, pages) = (host.parse().unwrap(), 200);
