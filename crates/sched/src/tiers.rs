@@ -53,3 +53,17 @@ fn path<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error>
     let steps = path.split('.').filter(|step| !step.is_empty());
     steps.map(|step| step.parse().map_err(serde::de::Error::custom)).collect()
 }
+
+#[cfg(all(test, feature = "serde"))]
+mod tests {
+    use serde::de::{IntoDeserializer, value::Error};
+
+    #[test]
+    fn a_path_is_the_numbers_between_its_dots() {
+        let path =
+            |text: &str| super::path::<_>(IntoDeserializer::<Error>::into_deserializer(text));
+        assert_eq!(path("0.2.1"), Ok(vec![0, 2, 1]));
+        assert_eq!(path(""), Ok(vec![]));
+        assert!(path("0.x").is_err());
+    }
+}

@@ -14,7 +14,8 @@
 //! - A task that fits a private cache, while its parent fits no cache, is an L1-supernode alone:
 //!   else all but one of the workers would have nothing.
 //! - What is too large for the shared cache is divided by whoever is idle, in serial order.
-//! - Where no size is known there are no supernodes, and it is `pdf`.
+//! - Where no size is known there are no supernodes, and it is `pdf`. Where no cache is private
+//!   there are no L1-supernodes, and whoever forks goes on with the first child, as under `pdf`.
 //! - Once the engine finds that nothing moves, a worker takes whatever there is, as under `static`.
 
 mod supernodes;
@@ -59,7 +60,8 @@ impl<T: Handle> Scheduler<T> for Controlled<T> {
     }
 
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
-        let is_divided = parent.size != TaskInfo::UNKNOWN && !is_alone(parent);
+        let is_known = parent.size != TaskInfo::UNKNOWN && self.supernodes.have_private();
+        let is_divided = is_known && !is_alone(parent);
         if is_divided { ForkOrder::ParentFirst } else { ForkOrder::ChildFirst }
     }
 

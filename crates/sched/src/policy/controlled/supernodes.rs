@@ -58,6 +58,11 @@ impl<T: Handle> Supernodes<T> {
         }
     }
 
+    /// Whether a worker has a cache of its own.
+    pub(super) fn have_private(&self) -> bool {
+        self.private > Bytes(0)
+    }
+
     /// The socket on which the task's L2-supernode has begun.
     fn socket(&self, task: &TaskInfo) -> Option<usize> {
         (0..self.sockets.count())

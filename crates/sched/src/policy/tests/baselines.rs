@@ -1,7 +1,7 @@
-use befit_machine::Bytes;
+use befit_machine::{Bytes, Machine};
 
-use super::{Play, W};
-use crate::{SchedulerKind, TaskInfo};
+use super::{Play, W, two_sockets};
+use crate::{ForkOrder, Options, SchedulerKind, TaskInfo};
 
 /// Worker 0 adds children of `parent`, numbers and jobs as in `jobs`.
 fn fork(play: &mut Play, parent: &TaskInfo, jobs: &[(u32, u32)]) {
@@ -124,7 +124,24 @@ fn cpdf_leaves_what_fits_a_private_cache_to_one_worker() {
     cpdf.add(0, 0, Some(Bytes::kib(64)));
     let root = cpdf.get(0).unwrap();
     fork(&mut cpdf, &root.task, &[(1, 1), (0, 2)]);
+    assert_eq!([0, 1].map(|w| cpdf.policy.has_own(W[w])), [true, false]);
     assert_eq!([1, 2, 0, 0].map(|w| cpdf.job(w)), [None, None, Some(2), Some(1)]);
+    assert!(!cpdf.policy.has_own(W[0]));
+    // What all may have is everybody's own.
+    cpdf.add(1, 3, Some(Bytes::kib(4096)));
+    assert!(cpdf.policy.has_own(W[3]));
+}
+
+#[test]
+fn cpdf_forks_as_pdf_does_where_no_cache_is_private() {
+    let task = TaskInfo::root(Some(Bytes::kib(1024)), None);
+    let order = |machine: &Machine| {
+        Play::on(machine, SchedulerKind::Cpdf, Options::default()).policy.fork_order(&task)
+    };
+    assert_eq!(order(&two_sockets()), ForkOrder::ParentFirst);
+    for machine in ["pu:4", "pack:2 l3:1(size=1MiB) l2:1(size=64KiB) pu:2"] {
+        assert_eq!(order(&machine.parse().unwrap()), ForkOrder::ChildFirst, "{machine}");
+    }
 }
 
 #[test]
