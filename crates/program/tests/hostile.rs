@@ -47,6 +47,35 @@ fn another_file_or_another_version_says_what_to_do() {
 }
 
 #[test]
+fn a_section_that_a_version_does_not_have_yet_is_refused_there() {
+    let sections = sections(&file(&with_work(small())));
+    let first = |tag: &[u8; 4]| match tag {
+        b"PLAC" | b"CLAS" | b"WORK" => 2,
+        b"SITE" | b"ORIG" => 3,
+        b"ATOM" => 4,
+        b"SPOT" | b"BLCK" | b"SPIX" | b"SPTS" => 5,
+        _ => 1,
+    };
+    let mut refused = 0;
+    for section in &sections[1..] {
+        for version in 1..=7 {
+            let mut file = forge(&[sections[0].clone(), section.clone()]);
+            file[8] = version;
+            let error = Program::read(&file[..]).unwrap_err().to_string();
+            let is_unknown = error.contains("has no such section");
+            assert_eq!(
+                is_unknown,
+                version < first(&section.0),
+                "{:?} {version}: {error}",
+                section.0
+            );
+            refused += u32::from(is_unknown);
+        }
+    }
+    assert!(refused >= 10, "{refused}");
+}
+
+#[test]
 fn damage_names_its_section_and_offset() {
     let good = file(&small());
     let begin = good.windows(4).position(|tag| tag == b"TREE").unwrap();

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use befit_machine::{Bytes, ClusterId, WorkerId};
-use befit_sched::{Ask, Finds, ForkOrder, Policy, QuietEnv, Ready, Scheduler, Stage, TaskInfo};
+use befit_sched::{
+    Ask, Capabilities, Finds, ForkOrder, Policy, QuietEnv, Ready, Scheduler, Stage, TaskInfo,
+};
 
 use crate::Case;
 
@@ -103,12 +105,15 @@ impl Engine {
             before_sleep: random.u8(..4) == 0,
             stalled: random.u8(..8) == 0,
         };
-        let finds = self.scheduler.capabilities().finds;
+        let Capabilities { finds, may_refuse, .. } = self.scheduler.capabilities();
         let Some(ready) = self.scheduler.get(w, ask, &mut self.env) else {
             let may_miss =
                 ask.own_only || ask.within != ClusterId::ROOT || finds < Finds::Everything;
             let missed = ask.accepts.is_some() && self.tasks[wanted].ready && !may_miss;
             assert!(!missed, "what is ready and accepted is found");
+            let all = ask.accepts.is_none() && !ask.own_only && ask.within == ClusterId::ROOT;
+            let refused = all && self.tasks.iter().any(|task| task.ready);
+            assert!(!refused || may_refuse, "what is ready is refused only by who may");
             return false;
         };
         assert!(ask.accepts.is_none_or(|accepts| accepts(&ready.job)), "only what is accepted");

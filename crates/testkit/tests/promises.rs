@@ -89,7 +89,7 @@ impl<T: Handle> Scheduler<T> for Faulty<T> {
 }
 
 #[test]
-#[should_panic(expected = "what is ready and accepted is found")]
+#[should_panic(expected = "what is ready is refused only by who may")]
 fn a_lost_task_is_missed_in_the_small_engine() {
     in_small_engine(&Broken::LosesIt, 0..20);
 }

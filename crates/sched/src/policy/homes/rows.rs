@@ -171,6 +171,7 @@ mod tests {
         assert!((first(3, 1.0) - 0.44).abs() < 0.02, "{}", first(3, 1.0));
         assert!(first(24, 256.0) < 0.52, "{}", first(24, 256.0));
         assert!(first(1024, 1.0) < first(24, 1.0), "beyond all caches they matter less");
+        assert!(rows.pace(&machine).is_some());
     }
 
     #[test]
