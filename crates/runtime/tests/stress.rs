@@ -6,8 +6,9 @@
 //! by so many levels, so that more of the time is spent in forks: `BEFIT_STRESS_SECONDS=900
 //! BEFIT_STRESS_DEPTH=8 cargo test -p befit --release --test stress -- --nocapture`.
 //!
-//! Trees of small forks, a quarter of which panic at a leaf, are a test of their own, which is run by
-//! name only, as it takes minutes: `BEFIT_STRESS_FORKS`, 10⁹ by default, under each scheduler.
+//! Trees of small forks, a quarter of which panic at a leaf, are a test of their own. It takes
+//! minutes, so it runs with `--ignored` only: `BEFIT_STRESS_FORKS` forks, 10⁹ by default, under each
+//! scheduler.
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{

@@ -230,8 +230,8 @@ fn forks_whose_first_tasks_were_slow_are_inlined_once_they_are_not() {
     assert!(forks < 31_000, "{forks}");
 }
 
-/// To publish a fork takes longer than such a call: as time of its task, it would keep the task from
-/// being inlined for good.
+/// To publish a fork takes longer than such a call. If that counted as time of its task, the task
+/// would never be inlined.
 #[test]
 #[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn calls_that_take_little_time_publish_few_forks_however_many_threads_there_are() {
