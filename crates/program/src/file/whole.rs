@@ -44,7 +44,7 @@ pub fn write_whole<E: From<io::Error>>(
 pub fn can_be_written(path: &Path) -> io::Result<()> {
     let path = &behind_links(path);
     if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
+        return OpenOptions::new().write(true).open(path).map(drop);
     }
     // To open a pipe would wait for its reader, and to close it would end that.
     if is_special(path) { Ok(()) } else { temporary_beside(path).map(drop) }
