@@ -118,7 +118,7 @@ fn deep(levels: u32) -> u32 {
     if levels == 0 { 0 } else { 1 + join(|| deep(levels - 1), || ()).0 }
 }
 
-/// Unoptimised, a level takes three times as much of the stack.
+/// Unoptimised, a level takes seven times as much of the stack.
 #[test]
 fn thousands_of_forks_inside_one_another_fit_on_a_stack_of_16_mib() {
     let levels = if cfg!(debug_assertions) { 5_000 } else { 15_000 };
