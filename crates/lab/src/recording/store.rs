@@ -54,7 +54,7 @@ pub(super) fn keep(file: &Path, program: &Program, progress: &dyn Progress) {
     let folder = folder.map_err(|why| format!("cannot make {}: {why}", file.display()));
     let saved = folder.and_then(|()| program.save(file).map_err(|why| why.to_string()));
     if let Err(why) = saved {
-        progress.note(&format!("the recording is not kept: {why}"));
+        progress.note(&format!("cannot keep the recording: {why}"));
     } else if let Some(folder) = file.parent() {
         kept::bound(folder);
     }
