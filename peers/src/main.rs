@@ -67,7 +67,8 @@ fn run(command: Command) -> Result<String, Error> {
     match command {
         Command::Help(text) => Ok(text),
         Command::Once { run, runtime } => {
-            let time = runtime.run(run.program, run.n, run.threads)?;
+            let sizes = [run.program.warm_up_n(), run.n];
+            let time = runtime.run(run.program, &sizes, run.threads)?;
             Ok(format!("{}\n", time.as_secs_f64()))
         }
         Command::Compare { run, runtimes, repeats, format } => {

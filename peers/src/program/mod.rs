@@ -105,14 +105,12 @@ impl Program {
         matches!(self, Self::Skynet | Self::Nqueens)
     }
 
-    /// Runs it on `runtime`, first of the warm-up's size or of `n` if that is smaller, then of `n`;
-    /// returns the time of the latter.
+    /// Runs it on `runtime` with inputs of these sizes in turn; returns the time of the last.
     ///
     /// # Errors
     /// [`Error::Size`], [`Error::Memory`] or [`Error::WrongResult`].
-    pub(crate) fn run<R: Runtime>(self, runtime: &R, n: usize) -> Result<Duration, Error> {
-        self.run_once(runtime, self.warm_up_n().min(n))?;
-        self.run_once(runtime, n)
+    pub(crate) fn run<R: Runtime>(self, runtime: &R, sizes: &[usize]) -> Result<Duration, Error> {
+        sizes.iter().try_fold(Duration::ZERO, |_, n| self.run_once(runtime, *n))
     }
 
     fn run_once<R: Runtime>(self, runtime: &R, n: usize) -> Result<Duration, Error> {

@@ -62,18 +62,24 @@ impl RuntimeKind {
         matches!(self, Self::Serial | Self::Cpp(CppRuntime::Serial))
     }
 
-    /// Builds the runtime in this process, runs `program` of size `n` on it and returns the time.
+    /// Builds the runtime in this process, runs `program` on it with inputs of these sizes in turn,
+    /// and returns the time of the last.
     ///
     /// # Errors
     /// As [`Program::run`]; [`Error::Failed`] where it cannot be set up; [`Error::Arguments`] for
     /// those in C++, which do not run in this process.
-    pub(crate) fn run(self, program: Program, n: usize, threads: usize) -> Result<Duration, Error> {
+    pub(crate) fn run(
+        self,
+        program: Program,
+        sizes: &[usize],
+        threads: usize,
+    ) -> Result<Duration, Error> {
         match self {
-            Self::Serial => program.run(&Serial, n),
-            Self::Befit(scheduler) => program.run(&Befit::new(threads, scheduler)?, n),
-            Self::Rayon => program.run(&Rayon::<false>::new(threads)?, n),
-            Self::RayonIter => program.run(&Rayon::<true>::new(threads)?, n),
-            Self::Chili => program.run(&Chili::new(threads), n),
+            Self::Serial => program.run(&Serial, sizes),
+            Self::Befit(scheduler) => program.run(&Befit::new(threads, scheduler)?, sizes),
+            Self::Rayon => program.run(&Rayon::<false>::new(threads)?, sizes),
+            Self::RayonIter => program.run(&Rayon::<true>::new(threads)?, sizes),
+            Self::Chili => program.run(&Chili::new(threads), sizes),
             Self::Cpp(_) => Err(Error::Arguments(format!(
                 "{self}: not built: it is a program of its own, which `--once` does not run"
             ))),
