@@ -113,7 +113,10 @@ impl Engine {
             assert!(!missed, "what is ready and accepted is found");
             let all = ask.accepts.is_none() && !ask.own_only && ask.within == ClusterId::ROOT;
             let refused = all && self.tasks.iter().any(|task| task.ready);
-            assert!(!refused || may_refuse, "what is ready is refused only by who may");
+            assert!(
+                !refused || may_refuse,
+                "a policy that may not refuse gives an idle worker what is ready"
+            );
             return false;
         };
         assert!(ask.accepts.is_none_or(|accepts| accepts(&ready.job)), "only what is accepted");

@@ -42,6 +42,8 @@ fn both_engines_run_each_strand_once_after_what_it_waits_for() {
 #[derive(Clone, Copy, Debug)]
 enum Broken {
     LosesIt,
+    /// It says that it may refuse.
+    MayRefuseAndLosesIt,
     AddsItTwice,
     /// It is bound to the cluster that has the highest number.
     BindsItElsewhere,
@@ -69,13 +71,14 @@ impl<T: Handle> Scheduler<T> for Faulty<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.ws.capabilities()
+        let may_refuse = matches!(self.fault, Broken::MayRefuseAndLosesIt);
+        Capabilities { may_refuse, ..self.ws.capabilities() }
     }
 
     fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         if self.added.fetch_add(1, Relaxed) == 4 {
             match self.fault {
-                Broken::LosesIt => return ClusterId::ROOT,
+                Broken::LosesIt | Broken::MayRefuseAndLosesIt => return ClusterId::ROOT,
                 Broken::AddsItTwice => _ = self.ws.add(w, ready, env),
                 Broken::BindsItElsewhere => ready.task.anchor = self.last,
             }
@@ -89,8 +92,14 @@ impl<T: Handle> Scheduler<T> for Faulty<T> {
 }
 
 #[test]
-#[should_panic(expected = "what is ready is refused only by who may")]
+#[should_panic(expected = "what is ready and accepted is found")]
 fn a_lost_task_is_missed_in_the_small_engine() {
+    in_small_engine(&Broken::MayRefuseAndLosesIt, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "a policy that may not refuse gives an idle worker what is ready")]
+fn a_refusal_by_a_policy_that_may_not_is_noticed() {
     in_small_engine(&Broken::LosesIt, 0..20);
 }
 
