@@ -18,7 +18,7 @@ use std::cell::Cell;
 use befit_sched::sizes::Word;
 
 /// From here on a word of a closure is taken for an address, or for the bits of a float: it is no
-/// number. Linux on aarch64 may have addresses of 39 bits, and its programs then begin at 85 · 2³².
+/// number. On aarch64 Linux may have addresses of 39 bits. Its programs then begin at 85 · 2³².
 const OWN_LIMIT: u64 = if IS_AARCH64 { 1 << 38 } else { 1 << 40 };
 
 /// The same for what is behind a reference. It may be of 32 bits; the other half of the word is

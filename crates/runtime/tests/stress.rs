@@ -7,8 +7,8 @@
 //! BEFIT_STRESS_DEPTH=8 cargo test -p befit --release --test stress -- --nocapture`.
 //!
 //! Trees of small forks, a quarter of which panic at a leaf, are a test of their own. It takes
-//! minutes, so it runs with `--ignored` only: `BEFIT_STRESS_FORKS` forks, 10⁹ by default, under each
-//! scheduler.
+//! minutes, so it runs with `--ignored` only: `BEFIT_STRESS_FORKS` forks, 10⁹ by default, under
+//! each scheduler.
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{
@@ -258,48 +258,52 @@ fn leaves(first: u64, depth: u32, bad: Option<u64>) -> u64 {
     }
     let half = 1 << (depth - 1);
     let left = || leaves(first, depth - 1, bad);
-    let right = || leaves(first + half, depth - 1, bad);
-    let (a, b) = match &held {
-        Some(held) => {
-            let right = || leaves(*held.0 + half, depth - 1, bad);
-            join(fit(32 << depth, left), fit(32 << depth, right))
-        }
-        None => join(left, right),
+    let right = || leaves(held.as_ref().map_or(first, |held| *held.0) + half, depth - 1, bad);
+    let (a, b) = if held.is_some() {
+        join(fit(32 << depth, left), fit(32 << depth, right))
+    } else {
+        join(left, right)
     };
     a + b
+}
+
+/// Runs a tree of so many levels, by whose number one leaf of it may panic. Returns whether one did.
+fn tree_panics(pool: &ThreadPool, depth: u32, number: u64) -> bool {
+    let random = mix(number ^ 0x1234);
+    let bad = random.is_multiple_of(4).then_some((random >> 16) % (1 << depth));
+    let result = catch_unwind(AssertUnwindSafe(|| pool.install(|| leaves(0, depth, bad))));
+    let scheduler = pool.scheduler();
+    match (result, bad) {
+        (Ok(counted), None) => assert_eq!(counted, 1 << depth, "{scheduler} {number}"),
+        (Err(panic), Some(bad)) => {
+            let panicked = panic.downcast::<Panicked>().expect("the leaf's");
+            assert_eq!(panicked.0, bad, "{scheduler} {number}");
+        }
+        _ => panic!("{scheduler} {number}: a panic was lost, or there was none"),
+    }
+    assert_eq!(LIVING.load(Relaxed), 0, "{scheduler} {number}");
+    bad.is_some()
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn of_many_forks_each_runs_once_and_each_panic_arrives() {
     const DEPTH: u32 = 16;
-    let pieces = number("BEFIT_STRESS_FORKS", 1_000_000_000).div_ceil((1 << DEPTH) - 1);
+    const FORKS: u64 = (1 << DEPTH) - 1;
+    const TREES_OF_A_POOL: usize = 64;
+    let trees = number("BEFIT_STRESS_FORKS", 1_000_000_000).div_ceil(FORKS);
     for scheduler in SchedulerKind::ALL {
         let (begun, mut panics) = (Instant::now(), 0);
-        let mut pool = None;
-        for piece in 0..pieces {
-            let random = mix(piece ^ 0x1234);
-            if piece.is_multiple_of(64) {
-                let machine = MACHINES[random as usize % MACHINES.len()].parse().unwrap();
-                let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine);
-                let threads = 1 + (random >> 8) as usize % 4;
-                pool = Some(builder.num_threads(threads).seed(piece).build().unwrap());
-            }
-            let bad = random.is_multiple_of(4).then_some((random >> 16) % (1 << DEPTH));
-            let pool = pool.as_ref().expect("built with the first piece");
-            let result = catch_unwind(AssertUnwindSafe(|| pool.install(|| leaves(0, DEPTH, bad))));
-            match (result, bad) {
-                (Ok(counted), None) => assert_eq!(counted, 1 << DEPTH, "{scheduler} {piece}"),
-                (Err(panic), Some(bad)) => {
-                    let panicked = panic.downcast::<Panicked>().expect("the leaf's");
-                    assert_eq!(panicked.0, bad, "{scheduler} {piece}");
-                    panics += 1;
-                }
-                _ => panic!("{scheduler} {piece}: a panic was lost, or there was none"),
-            }
-            assert_eq!(LIVING.load(Relaxed), 0, "{scheduler} {piece}");
+        for first in (0..trees).step_by(TREES_OF_A_POOL) {
+            let random = mix(first ^ 0x1234);
+            let machine = MACHINES[random as usize % MACHINES.len()].parse().unwrap();
+            let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine);
+            let threads = 1 + (random >> 8) as usize % 4;
+            let pool = builder.num_threads(threads).seed(first).build().unwrap();
+            let numbers = (first..trees).take(TREES_OF_A_POOL);
+            panics += numbers.filter(|number| tree_panics(&pool, DEPTH, *number)).count();
         }
-        let (forks, seconds) = (pieces * ((1 << DEPTH) - 1), begun.elapsed().as_secs());
+        let (forks, seconds) = (trees * FORKS, begun.elapsed().as_secs());
         println!("{scheduler}: {forks} forks in trees, {panics} trees panicked, {seconds} s");
     }
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use befit_program::Program;
+use befit_program::{Program, WriteError};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{Progress, kept};
@@ -50,10 +50,9 @@ pub(super) fn load(file: &Path, what: &str, progress: &dyn Progress) -> Option<P
 
 /// Keeps a recording for the next time. A failure stops nothing, and gives a note.
 pub(super) fn keep(file: &Path, program: &Program, progress: &dyn Progress) {
-    let folder = file.parent().map_or(Ok(()), fs::create_dir_all);
-    let folder = folder.map_err(|why| format!("cannot make {}: {why}", file.display()));
-    let saved = folder.and_then(|()| program.save(file).map_err(|why| why.to_string()));
-    if let Err(why) = saved {
+    let made = file.parent().map_or(Ok(()), fs::create_dir_all);
+    let made = made.map_err(|why| WriteError::Save(file.into(), why));
+    if let Err(why) = made.and_then(|()| program.save(file)) {
         progress.note(&format!("cannot keep the recording: {why}"));
     } else if let Some(folder) = file.parent() {
         kept::bound(folder);

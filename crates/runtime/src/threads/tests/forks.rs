@@ -210,16 +210,18 @@ fn forks_that_take_little_time_are_inlined() {
     assert!(forks < 28_656, "{forks}");
 }
 
+/// A tree of forks, of so many levels, with `leaf` at each end.
+fn tree(depth: u32, leaf: &(dyn Fn() + Sync)) {
+    if depth == 0 {
+        return leaf();
+    }
+    join(|| tree(depth - 1, leaf), || tree(depth - 1, leaf));
+}
+
 /// As where the first tasks touch memory that nobody has touched before.
 #[test]
 #[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn forks_whose_first_tasks_were_slow_are_inlined_once_they_are_not() {
-    fn tree(depth: u32, leaf: &(dyn Fn() + Sync)) {
-        if depth == 0 {
-            return leaf();
-        }
-        join(|| tree(depth - 1, leaf), || tree(depth - 1, leaf));
-    }
     let _watchdog = watchdog(MINUTE);
     let pool = pool(SchedulerKind::Ws, "pu:2", 2);
     let forks = forks_while_all_are_busy(&pool, || {
@@ -235,13 +237,8 @@ fn forks_whose_first_tasks_were_slow_are_inlined_once_they_are_not() {
 #[test]
 #[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn calls_that_take_little_time_publish_few_forks_however_many_threads_there_are() {
-    fn tree(depth: u32) {
-        if depth > 0 {
-            join(|| tree(depth - 1), || tree(depth - 1));
-        }
-    }
     on_each_that_steals("pu:64", 64, |pool| {
-        let calls = || (0..1000).for_each(|_| pool.install(|| tree(8)));
+        let calls = || (0..1000).for_each(|_| pool.install(|| tree(8, &|| ())));
         let published = || pool.statistics().total().published;
         calls();
         let before = published();
