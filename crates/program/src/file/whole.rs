@@ -46,7 +46,7 @@ pub fn can_be_written(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return OpenOptions::new().write(true).open(path).map(drop);
     }
-    // To open a pipe would wait for its reader, and to close it would end that.
+    // Opening a pipe waits for its reader, and closing it ends the reader's input.
     if is_special(path) { Ok(()) } else { temporary_beside(path).map(drop) }
 }
 

@@ -127,7 +127,7 @@ fn cpdf_leaves_what_fits_a_private_cache_to_one_worker() {
     assert_eq!([0, 1].map(|w| cpdf.policy.has_own(W[w])), [true, false]);
     assert_eq!([1, 2, 0, 0].map(|w| cpdf.job(w)), [None, None, Some(2), Some(1)]);
     assert!(!cpdf.policy.has_own(W[0]));
-    // What all may have is everybody's own.
+    // A task that all workers may take counts as each one's own.
     cpdf.add(1, 3, Some(Bytes::kib(4096)));
     assert!(cpdf.policy.has_own(W[3]));
 }
