@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    iter,
     panic::panic_any,
     sync::{
         Barrier, Mutex,
@@ -240,12 +241,15 @@ fn calls_that_take_little_time_publish_few_forks_however_many_threads_there_are(
     on_each_that_steals("pu:64", 64, |pool| {
         let calls = || (0..1000).for_each(|_| pool.install(|| tree(8, &|| ())));
         let published = || pool.statistics().total().published;
-        calls();
-        let before = published();
-        calls();
-        // Of 255,000 forks.
-        let few = published() - before;
-        assert!(few < 25_500, "{}: {few}", pool.scheduler());
+        let in_a_round = || {
+            let before = published();
+            calls();
+            published() - before
+        };
+        // Other work on this machine only adds to them, so one of five rounds must do, of 255,000
+        // forks each.
+        let few = iter::repeat_with(in_a_round).take(5).find(|few| *few < 25_500);
+        assert!(few.is_some(), "{}", pool.scheduler());
     });
 }
 
