@@ -54,8 +54,7 @@ impl Hardware {
         let first = self.shared_lines + stacks + block.0 % self.blocks * lines;
         let mut time = Ticks::default();
         for line in first..first + lines {
-            let line = self.physical(line);
-            let access = self.caches.access(worker, line, write);
+            let access = self.caches.access(worker, self.physical(line), write);
             let passing = Passing { place: self.place(line), single: false, now };
             self.write_back(worker, &access, passing);
             self.count(worker, access.found, self.each);
@@ -110,5 +109,13 @@ mod tests {
         // The data twice; the blocks when they are written, and half of them when they are read.
         assert!(many > 2 * 8192 + 32_768 + 8192, "{many}");
         assert_eq!(misses(16_384, "job=0"), 8192);
+    }
+
+    /// Which memory a block lies in was asked of the frame that it lies in: those have higher
+    /// numbers than the program has pages.
+    #[test]
+    fn blocks_in_frames_at_random_have_a_home_by_first_touch() {
+        let attributes = "job=1 placement=firsttouch controllers=2 tlb=16 frames=random";
+        assert!(misses(64, attributes) > 8192);
     }
 }
