@@ -20,6 +20,8 @@ mod memory;
 mod primitive;
 mod registry;
 mod scope;
+#[cfg(all(test, shuttle))]
+mod shuttle;
 mod sizer;
 mod sleep;
 #[cfg(all(test, not(loom)))]

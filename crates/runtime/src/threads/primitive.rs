@@ -1,9 +1,11 @@
-//! What the lock-free parts are built of: `std`'s types, or loom's when their models are run.
+//! What the lock-free parts are built of: `std`'s types; or loom's when their models are run, or
+//! shuttle's when a pool as a whole is.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom` explores every interleaving
 //! (and every value that the C11 memory model lets a load return) of the small programs in the
-//! modules named `loom`. Nothing in this crate that two threads touch without a lock may be built
-//! of anything but these.
+//! modules named `loom`. `RUSTFLAGS="--cfg shuttle" cargo test -p befit --lib shuttle` runs pools
+//! in random schedules: see `shuttle.rs` beside this file. Nothing in this crate that two threads
+//! touch without a lock may be built of anything but these.
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -15,7 +17,19 @@ pub(crate) use loom::{
     },
     thread::{Thread, current, park, yield_now},
 };
-#[cfg(not(loom))]
+#[cfg(all(test, shuttle))]
+pub(crate) use shuttle::{
+    hint::spin_loop,
+    sync::{
+        Condvar, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
+    },
+    thread::{Thread, current, park, park_timeout, yield_now},
+    thread_local,
+};
+#[cfg(not(all(test, shuttle)))]
+pub(crate) use std::thread_local;
+#[cfg(not(any(loom, all(test, shuttle))))]
 pub(crate) use std::{
     hint::spin_loop,
     sync::{
@@ -31,7 +45,7 @@ pub(crate) use cell::UnsafeCell;
 /// The processor that the calling thread runs on at the moment, if the system says so. In models
 /// nothing depends on that.
 pub(crate) fn current_cpu() -> Option<usize> {
-    if cfg!(any(loom, miri)) { None } else { crate::system::current_cpu() }
+    if cfg!(any(loom, miri, shuttle)) { None } else { crate::system::current_cpu() }
 }
 
 /// In models no time passes.

@@ -275,4 +275,14 @@ mod tests {
             |before: Option<usize>, next: usize| -(before.unwrap_or(0).abs_diff(next) as i64);
         assert_eq!(exact(40, 20, 0, affinity), greedy(40, 20, 0, affinity, None));
     }
+
+    #[test]
+    fn what_is_looked_at_is_counted() {
+        let affinity = |_: Option<usize>, next: usize| next as i64;
+        // Three, then two, then the one that is left.
+        assert_eq!(greedy(3, 3, 0, affinity, None).looks, 3 + 2 + 1);
+        // Each pair and each first one; then two ways on from each of three tasks, and one from
+        // each of the six pairs in order.
+        assert_eq!(exact(3, 3, 0, affinity).looks, 9 + 3 + 6 + 6);
+    }
 }

@@ -188,6 +188,7 @@ mod current {
     use std::{mem::MaybeUninit, ptr::NonNull};
 
     use super::StealRequests;
+    use crate::threads::primitive::thread_local;
 
     thread_local! {
         /// A thread that is no worker has requests too. They never change: it is in no region.

@@ -36,6 +36,7 @@ use crate::{
         },
         latch::Latch,
         marks::Mark,
+        primitive::thread_local,
         scope::{Blocks, HeldCredits},
         sizer::Sizer,
         sleep::{Parker, Refused},
@@ -170,7 +171,7 @@ impl Worker {
 
     /// Calls `f` with the worker that the calling thread is, if it is one.
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
-        let worker = CURRENT.get();
+        let worker = CURRENT.with(Cell::get);
         // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker
         // goes, or a worker that is never freed; `f` cannot keep the reference beyond its call,
         // during which `run_until` does not return.
@@ -180,7 +181,7 @@ impl Worker {
     /// Makes the calling thread this worker until `stop` is set.
     pub(crate) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
-        let outer = CURRENT.replace(self);
+        let outer = CURRENT.with(|current| current.replace(self));
         self.stack_base.set(stack_pointer());
         self.requests().raise_inline_limit();
         // SAFETY: it is dropped below, on this thread.
@@ -197,7 +198,7 @@ impl Worker {
         self.set_pauses(false);
         drop(reachable);
         self.requests().raise_inline_limit();
-        CURRENT.set(outer);
+        CURRENT.with(|current| current.set(outer));
         no_unwind.over();
     }
 
@@ -208,7 +209,7 @@ impl Worker {
         worker.stack_base.set(stack_pointer());
         worker.requests().raise_inline_limit();
         worker.begin_base();
-        CURRENT.set(worker);
+        CURRENT.with(|current| current.set(worker));
     }
 
     /// Whether this is a thread that was not started by or for the pool, and that is in none of the

@@ -308,3 +308,21 @@ impl Bound {
         self.seen >= enough && 2 * self.by_cpu > self.seen
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strand_with_two_misses_in_a_thousand_instructions_is_not_bound_by_the_processor() {
+        let by_cpu = |instructions, private_misses, llc_misses| {
+            let mut bound = Bound::default();
+            bound.count(WorkerCounts { instructions, private_misses, llc_misses }, 0.25);
+            (bound.is_by_cpu(1), bound.seen)
+        };
+        assert_eq!(by_cpu(1000, 0, 2), (false, 1));
+        assert_eq!(by_cpu(1000, 4, 1), (false, 1), "four near ones are as one");
+        assert_eq!(by_cpu(1000, 3, 1), (true, 1));
+        assert_eq!(by_cpu(999, 0, 0), (false, 0), "too short to tell");
+    }
+}
