@@ -476,5 +476,8 @@ mod tests {
         });
         share_what_is_short(&mut classes, 15_000.0, 100.0);
         assert_eq!([classes[0].measured, classes[1].measured], [10_000.0, 5_000.0]);
+        // A whole of which forks and faults leave nothing tells nothing.
+        share_what_is_short(&mut classes, -1.0, 100.0);
+        assert_eq!([classes[0].measured, classes[1].measured], [10_000.0, 5_000.0]);
     }
 }

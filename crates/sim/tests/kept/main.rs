@@ -28,14 +28,24 @@ use befit_sim::{
 /// The machines: a name, and what [`Machine::find`] knows them by; how many times smaller their
 /// caches are, so that small programs do not fit; and which programs run there.
 const MACHINES: [(&str, &str, u32, &[&str]); 10] = [
-    ("one-core", "core:1 l2:1(size=32KiB) l1:1(size=4KiB) pu:1", 1, &["tree", "chains", "spawned"]),
-    ("xeon-7560", "xeon-7560", 64, &["tree", "rounds", "unsized", "timed", "spawned", "chains"]),
+    (
+        "one-core",
+        "core:1 l2:1(size=32KiB) l1:1(size=4KiB) pu:1",
+        1,
+        &["tree", "chains", "spawned", "uneven"],
+    ),
+    (
+        "xeon-7560",
+        "xeon-7560",
+        64,
+        &["tree", "rounds", "unsized", "timed", "spawned", "chains", "uneven"],
+    ),
     ("xeon-7560-ht", "xeon-7560-ht", 64, &["unsized", "spawned"]),
     ("opteron-8380", "opteron-8380", 64, &["rounds", "chains"]),
     ("gems-sparc", "gems-sparc", 16, &["tree", "unsized"]),
     ("epyc-7742", "epyc-7742", 64, &["rounds", "timed"]),
     ("epyc-9654-2p", "epyc-9654-2p", 64, &["unsized", "spawned"]),
-    ("ryzen-hx-370", "ryzen-hx-370", 64, &["tree", "rounds", "timed", "chains"]),
+    ("ryzen-hx-370", "ryzen-hx-370", 64, &["tree", "rounds", "timed", "chains", "uneven"]),
     // More caches than two words of a directory have bits, and none that is shared.
     (
         "no-shared-cache",
@@ -53,7 +63,7 @@ const MACHINES: [(&str, &str, u32, &[&str]); 10] = [
          pack:2 l3:2(size=32KiB latency=40 link=4 link-write=2) core:3 \
          l2:1(size=8KiB latency=12) l1:1(size=2KiB latency=4) pu:1",
         1,
-        &["tree", "rounds", "unsized", "timed", "spawned", "chains"],
+        &["tree", "rounds", "unsized", "timed", "spawned", "chains", "uneven"],
     ),
 ];
 

@@ -15,6 +15,7 @@ pub(crate) fn all() -> Vec<(&'static str, Program)> {
         ("timed", timed()),
         ("spawned", spawned()),
         ("chains", chains()),
+        ("uneven", uneven()),
     ]
 }
 
@@ -173,5 +174,39 @@ fn chains() -> Program {
             }
             b.sync(ScopeId(1 + pass)).expect("a sync");
         }
+    })
+}
+
+/// Forks that a long path of calls leaves behind it, of which some are long and most are short, and
+/// then a tree of short ones: more wait than there are idle workers, or fewer.
+fn uneven() -> Program {
+    fn leaf(b: &mut ProgramBuilder, number: u64) {
+        (0..8).for_each(|i| b.touch(512 + 8 * (number % 64) + i, i == 0, false));
+        b.work(if number % 7 == 0 { 9000 } else { 300 }, 8, 1);
+    }
+    fn path(b: &mut ProgramBuilder, place: PlaceId, left: u64) {
+        if left == 0 {
+            return leaf(b, 0);
+        }
+        let scope = left as u32;
+        task(b, scope, None, place, |b| path(b, place, left - 1));
+        task(b, scope, None, place, |b| leaf(b, left));
+        b.sync(ScopeId(scope)).expect("a sync");
+    }
+    fn tree(b: &mut ProgramBuilder, place: PlaceId, scopes: &mut u32, leaves: u64) {
+        if leaves == 1 {
+            return leaf(b, u64::from(*scopes) | 1);
+        }
+        *scopes += 1;
+        let scope = *scopes;
+        for half in [leaves / 2, leaves - leaves / 2] {
+            task(b, scope, None, place, |b| tree(b, place, scopes, half));
+        }
+        b.sync(ScopeId(scope)).expect("a sync");
+    }
+    program(|b| {
+        let places = ["path", "tree"].map(|name| b.place(name).expect("a place"));
+        path(b, places[0], 60);
+        tree(b, places[1], &mut 1000, 300);
     })
 }
