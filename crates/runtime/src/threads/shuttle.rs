@@ -20,7 +20,9 @@ use ::shuttle::{
     thread,
 };
 
-use crate::{SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, scope};
+use crate::{
+    SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuilder, fit, join, scope, yield_now,
+};
 
 /// Caches that some threads share and others do not.
 const CACHES: &str = "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1";
@@ -157,5 +159,46 @@ fn a_broadcast_reaches_each_thread_beside_other_work() {
             join(|| fib(4), || crate::broadcast(|context| context.index()).into_iter().sum())
         });
         assert_eq!((sum, of), (3, threads * (threads - 1) / 2));
+    });
+}
+
+/// One cache has room for two of them at a time, so a third worker sleeps until one has ended.
+#[test]
+fn tasks_with_sizes_get_room() {
+    fn leaves(bytes: usize) -> usize {
+        if bytes <= 256 << 10 {
+            (0..20).for_each(|_| thread::yield_now());
+            return 1;
+        }
+        let half = bytes / 2;
+        let (a, b) = join(fit(half, || leaves(half)), fit(half, || leaves(half)));
+        a + b
+    }
+    let one_cache = "l3:1(size=1MiB) core:3 l2:1(size=64KiB) pu:1";
+    in_fair_schedules(one_cache, |pool| assert_eq!(pool.install(|| leaves(2 << 20)), 8));
+}
+
+/// A worker that waits for a scope has forks that nobody else knows of; the scope's task waits for
+/// all of them.
+#[test]
+fn what_a_waiting_worker_has_forked_is_run_by_others() {
+    fn down(depth: u32, met: &AtomicUsize) {
+        if depth > 0 {
+            join(|| down(depth - 1, met), || add(met, 1));
+            return;
+        }
+        scope(|s| {
+            s.spawn(|_| {
+                while met.load(SeqCst) < 4 {
+                    yield_now();
+                    thread::yield_now();
+                }
+            });
+        });
+    }
+    in_fair_schedules(CACHES, |pool| {
+        let met = AtomicUsize::new(0);
+        pool.install(|| down(4, &met));
+        assert_eq!(met.load(SeqCst), 4);
     });
 }
