@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::codec;
 use crate::lines::Spans;
 use crate::spot;
-use crate::tables::Blobs;
+use crate::tables::{Blob, Blobs};
 
 /// Checks all blobs, on several threads when that is worth it. Which of several faults is reported
 /// does not depend on them.
@@ -25,20 +25,21 @@ pub(super) fn check_blobs(blobs: &Blobs, spans: &Spans, stack_lines: u32) -> Res
     if threads < 2 {
         return check(0..count);
     }
-    // Ranges of blobs with about as many bytes each.
-    let share = blobs.bytes.len() as u64 / threads as u64 + 1;
-    let cut = |part: u64| blobs.table.partition_point(|blob| blob.end <= part * share) as u32;
-    let ranges: Vec<Range<u32>> = (0..threads as u64)
-        .map(|part| if part == 0 { 0 } else { cut(part) }..cut(part + 1))
-        .collect();
     std::thread::scope(|scope| {
         let running: Vec<_> =
-            ranges.into_iter().map(|range| scope.spawn(|| check(range))).collect();
+            parts(&blobs.table, threads as u64).map(|range| scope.spawn(|| check(range))).collect();
         // A checker does not panic; if it did, so must this.
         running.into_iter().try_for_each(|thread| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     })
+}
+
+/// All blobs of `table` in so many ranges, of about as many bytes each.
+fn parts(table: &[Blob], parts: u64) -> impl Iterator<Item = Range<u32>> {
+    let share = table.last().map_or(0, |last| last.end) / parts + 1;
+    let cut = move |part: u64| table.partition_point(|blob| blob.end <= part * share) as u32;
+    (0..parts).map(move |part| if part == 0 { 0 } else { cut(part) }..cut(part + 1))
 }
 
 /// Checks the spots of all blobs: there are `count`.
@@ -51,4 +52,31 @@ pub(super) fn check_spots(blobs: &Blobs, count: usize) -> Result<(), &'static st
         return Err("the spots are not as long as their index says");
     }
     (0..blobs_with as u32).try_for_each(|blob| spot::check(blobs.spots_of(blob), count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_table_have_each_blob_once_and_as_many_bytes_each() {
+        let mut end = 0;
+        let lengths = (0..1000).map(|i| i % 17);
+        let table: Vec<Blob> = lengths
+            .map(|length| {
+                end += length;
+                Blob { end, touches: 1 }
+            })
+            .collect();
+        for count in 1..9 {
+            let parts: Vec<_> = parts(&table, count).collect();
+            let each: Vec<u32> = parts.iter().cloned().flatten().collect();
+            assert_eq!(each, Vec::from_iter(0..1000), "{parts:?}");
+            let end = |blobs: u32| blobs.checked_sub(1).map_or(0, |last| table[last as usize].end);
+            for part in &parts {
+                let bytes = end(part.end) - end(part.start);
+                assert!(bytes.abs_diff(table[999].end / count) <= 17, "{bytes} in {part:?}");
+            }
+        }
+    }
 }

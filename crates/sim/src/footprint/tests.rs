@@ -51,7 +51,11 @@ fn an_access_costs_its_instructions_and_its_latency_under_both_readings() {
 #[test]
 fn the_oracle_is_what_the_frames_of_the_innermost_cache_measure() {
     let machine = gems();
-    let tasks = windows([0, 100, 128, 256, 300, 511, 512], 200);
+    // Of many of the 256 frames, and of few.
+    let windows = [0, 100, 128, 256, 300, 511, 512].map(|first| [(first, 200), (first + 60, 40)]);
+    let tasks = tasks(windows.into_iter().flatten(), |b, (first, length)| {
+        (first..first + length).for_each(|line| b.touch(line, false, false));
+    });
     let mut core = Core::new(&machine, &tasks, reading(Latencies::Exclusive)).unwrap();
     let l1 = machine.path(WorkerId(0)).next().unwrap();
     let oracle = Oracle::new(&core, &tasks, l1);
@@ -157,6 +161,9 @@ fn every_way_to_decide_beats_arrival_and_keeps_the_bound() {
         let ran = cycles(how.clone(), settings);
         assert!(ran.cycles < 0.97 * fifo, "{how:?}: {} of {fifo}", ran.cycles);
         assert!(ran.latest < 5 * 16);
+        let look = Charge::on(&machine, 2.0).look;
+        assert_eq!(ran.deciding, ran.looks as f64 * look, "{how:?}");
+        assert!(ran.looks > 400 && ran.total() == ran.cycles + ran.deciding);
     }
     let settings = Settings { decide: 8, execute: 4, age: 4 };
     assert!(cycles(How::Oracle(&oracle, Order::Exact), settings).cycles < fifo);
