@@ -182,7 +182,7 @@ fn chains() -> Program {
 fn uneven() -> Program {
     fn leaf(b: &mut ProgramBuilder, number: u64) {
         (0..8).for_each(|i| b.touch(512 + 8 * (number % 64) + i, i == 0, false));
-        b.work(if number % 7 == 0 { 9000 } else { 300 }, 8, 1);
+        b.work(if number.is_multiple_of(7) { 9000 } else { 300 }, 8, 1);
     }
     fn path(b: &mut ProgramBuilder, place: PlaceId, left: u64) {
         if left == 0 {
