@@ -142,4 +142,24 @@ mod tests {
         (100..10_000).for_each(|n| assert_eq!(numbers.intern(n), Some(n - 94)));
         assert_eq!(numbers.intern(u32::MAX), Some(2));
     }
+
+    #[test]
+    fn a_blob_is_known_by_its_bytes_and_its_spots() {
+        let mut blobs = BlobTable::default();
+        let (mut bytes, mut spots) = (Vec::new(), Vec::new());
+        let mut intern = |blob: &[u8], its_spots: &[u8]| {
+            bytes.extend(blob);
+            spots.extend(its_spots);
+            let (index, new) = blobs.intern(&bytes, 1, &spots).unwrap();
+            if !new {
+                bytes.truncate(blobs.end());
+                spots.truncate(blobs.spots_end());
+            }
+            index
+        };
+        // Of equal bytes those with each of the spots are found again, not only the first.
+        let given = [("a", "x"), ("a", "y"), ("b", "x"), ("a", "y"), ("a", "x"), ("b", "x")];
+        let found = given.map(|(blob, spots)| intern(blob.as_bytes(), spots.as_bytes()));
+        assert_eq!(found, [0, 1, 2, 1, 0, 2]);
+    }
 }

@@ -38,7 +38,7 @@ const MACHINES: [(&str, &str, u32, &[&str]); 10] = [
         "xeon-7560",
         "xeon-7560",
         64,
-        &["tree", "rounds", "unsized", "timed", "spawned", "chains", "uneven"],
+        &["tree", "rounds", "unsized", "timed", "spawned", "chains", "uneven", "fine"],
     ),
     ("xeon-7560-ht", "xeon-7560-ht", 64, &["unsized", "spawned"]),
     ("opteron-8380", "opteron-8380", 64, &["rounds", "chains"]),
@@ -63,7 +63,7 @@ const MACHINES: [(&str, &str, u32, &[&str]); 10] = [
          pack:2 l3:2(size=32KiB latency=40 link=4 link-write=2) core:3 \
          l2:1(size=8KiB latency=12) l1:1(size=2KiB latency=4) pu:1",
         1,
-        &["tree", "rounds", "unsized", "timed", "spawned", "chains", "uneven"],
+        &["tree", "rounds", "unsized", "timed", "spawned", "chains", "uneven", "fine"],
     ),
 ];
 

@@ -16,6 +16,7 @@ pub(crate) fn all() -> Vec<(&'static str, Program)> {
         ("spawned", spawned()),
         ("chains", chains()),
         ("uneven", uneven()),
+        ("fine", fine()),
     ]
 }
 
@@ -177,6 +178,36 @@ fn chains() -> Program {
     })
 }
 
+/// A tree of tasks under one place, with so many leaves.
+fn tree_of(
+    b: &mut ProgramBuilder,
+    place: PlaceId,
+    scopes: &mut u32,
+    leaves: u64,
+    leaf: &dyn Fn(&mut ProgramBuilder, u64),
+) {
+    *scopes += 1;
+    let scope = *scopes;
+    if leaves == 1 {
+        return leaf(b, u64::from(scope));
+    }
+    for half in [leaves / 2, leaves - leaves / 2] {
+        task(b, scope, None, place, |b| tree_of(b, place, scopes, half, leaf));
+    }
+    b.sync(ScopeId(scope)).expect("a sync");
+}
+
+/// Tasks that are too short to be worth a fork each, for long enough that workers know it.
+fn fine() -> Program {
+    program(|b| {
+        let place = b.place("fine").expect("a place");
+        tree_of(b, place, &mut 0, 6000, &|b, number| {
+            b.touch(64 + number % 500, number.is_multiple_of(5), false);
+            b.work(150, 2, 1);
+        });
+    })
+}
+
 /// Forks that a long path of calls leaves behind it, of which some are long and most are short, and
 /// then a tree of short ones: more wait than there are idle workers, or fewer.
 fn uneven() -> Program {
@@ -193,20 +224,9 @@ fn uneven() -> Program {
         task(b, scope, None, place, |b| leaf(b, left));
         b.sync(ScopeId(scope)).expect("a sync");
     }
-    fn tree(b: &mut ProgramBuilder, place: PlaceId, scopes: &mut u32, leaves: u64) {
-        if leaves == 1 {
-            return leaf(b, u64::from(*scopes) | 1);
-        }
-        *scopes += 1;
-        let scope = *scopes;
-        for half in [leaves / 2, leaves - leaves / 2] {
-            task(b, scope, None, place, |b| tree(b, place, scopes, half));
-        }
-        b.sync(ScopeId(scope)).expect("a sync");
-    }
     program(|b| {
         let places = ["path", "tree"].map(|name| b.place(name).expect("a place"));
         path(b, places[0], 60);
-        tree(b, places[1], &mut 1000, 300);
+        tree_of(b, places[1], &mut 1000, 300, &leaf);
     })
 }

@@ -111,3 +111,22 @@ impl PutOff {
         state.wanted.then_some(state.worked)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_a_call_worked_is_known_where_a_fork_was_or_would_have_been_held_back() {
+        let worked = Duration::from_micros(30);
+        for may in [false, true] {
+            let call = PutOff::new(may, None);
+            call.ended(worked);
+            assert_eq!(call.worked(), None, "it made no fork");
+            let call = PutOff::new(may, None);
+            assert_eq!(call.is_young(), may);
+            call.ended(worked);
+            assert_eq!(call.worked(), Some(worked));
+        }
+    }
+}

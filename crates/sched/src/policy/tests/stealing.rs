@@ -21,13 +21,22 @@ fn a_waiting_worker_takes_its_newest_of_what_is_accepted_and_a_thief_the_oldest(
 
 #[test]
 fn what_a_worker_has_of_its_own_is_found_without_stealing() {
-    let mut ws = Play::of(SchedulerKind::Ws);
-    ws.add(0, 1, None);
-    assert_eq!((ws.policy.has_own(W[0]), ws.policy.has_own(W[1])), (true, false));
     let own = Ask { own_only: true, ..Ask::ANYTHING };
-    assert_eq!(ws.ask(1, own), None);
-    assert_eq!(ws.ask(0, own).map(|ready| ready.job), Some(1));
-    assert!(!ws.policy.has_own(W[0]));
+    for kind in SchedulerKind::ALL {
+        let mut policy = Play::of(kind);
+        assert!(!policy.policy.has_own(W[0]), "{kind} has nothing");
+        policy.add(0, 1, None);
+        assert!(policy.policy.has_own(W[0]), "{kind} has it");
+        assert_eq!(policy.ask(0, own).map(|ready| ready.job), Some(1), "{kind}");
+        assert!(!policy.policy.has_own(W[0]), "{kind} has it no more");
+    }
+    // A queue of the worker's own, or of its socket.
+    for kind in [SchedulerKind::Ws, SchedulerKind::Pws, SchedulerKind::CilkA, SchedulerKind::Mts] {
+        let mut policy = Play::of(kind);
+        policy.add(0, 1, None);
+        assert!(!policy.policy.has_own(W[3]), "{kind}");
+        assert_eq!(policy.ask(3, own), None, "{kind}");
+    }
 }
 
 #[test]
