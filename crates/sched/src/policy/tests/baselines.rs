@@ -1,7 +1,7 @@
 use befit_machine::{Bytes, Machine};
 
 use super::{Play, W, two_sockets};
-use crate::{ForkOrder, Options, SchedulerKind, TaskInfo};
+use crate::{Ask, ForkOrder, Options, SchedulerKind, TaskInfo};
 
 /// Worker 0 adds children of `parent`, numbers and jobs as in `jobs`.
 fn fork(play: &mut Play, parent: &TaskInfo, jobs: &[(u32, u32)]) {
@@ -115,7 +115,13 @@ fn cpdf_begins_the_next_subtree_that_fits_when_the_last_has_ended() {
     halves.iter().for_each(|half| _ = cpdf.end(0, half));
     assert_eq!(cpdf.job(1), None);
     assert!(cpdf.end(0, &first).is_some());
+    // Who waits within a subtree gets no other one, unless nothing moves.
+    let within = Ask { within: first.task.anchor, ..Ask::ANYTHING };
+    assert_eq!(cpdf.ask(1, within), None);
     assert_eq!(cpdf.job(1), Some(3));
+    assert_eq!(cpdf.ask(1, within), None);
+    let stalled = Ask { stalled: true, ..within };
+    assert_eq!(cpdf.ask(1, stalled).map(|ready| ready.job), Some(4));
 }
 
 #[test]
