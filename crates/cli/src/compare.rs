@@ -33,7 +33,8 @@ Examples:
 Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± \
 is a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds \
 run at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most \
-2 points wide. Times and counts are medians over the seeds. Below the tables stands \
+2 points wide. Of a program of more than four million touches one line in K is simulated \
+(--sample). Times and counts are medians over the seeds. Below the tables stands \
 what they mean, and what simulations of something else gained: half as many again at most. \
 Recordings are kept under the target \
 folder (or in $BEFIT_CACHE) and used again.";
@@ -200,9 +201,10 @@ struct PlanArgs {
     #[arg(conflicts_with = "seeds")]
     budget: Option<NonZeroU64>,
     /// Simulates the touches of one line in K only, another group of lines with each seed, and
-    /// prints intervals for the figures of all lines: a power of two, `off`, or `auto` for the
-    /// largest, up to 32, that leaves two million touches and has every interval within 5 %
-    #[arg(long, value_name = "K", default_value = "off")]
+    /// prints intervals for the figures of all lines: a power of two; `off` for all lines; or `auto`
+    /// for the largest, up to 32, that leaves two million touches and has every interval within
+    /// 10 %, with up to 20 seeds. With `auto` small programs are simulated whole
+    #[arg(long, value_name = "K", default_value = "auto")]
     sample: Sampling,
     /// The share of the machines' memory bandwidth, by binding pages to as many of its memory
     /// controllers

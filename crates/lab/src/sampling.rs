@@ -19,10 +19,9 @@ const LEAST: u64 = 2_000_000;
 const LEAST_OF_STRAND: u64 = 32;
 
 /// How much of a program to simulate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sampling {
     /// All touches.
-    #[default]
     Off,
     /// Those of one line in so many: a power of two.
     OneIn(u32),

@@ -47,16 +47,16 @@ impl Seeds {
 
 /// The number of seeds that each scheduler of one machine needs next. `so_far` has, for each, the
 /// number that it has run with, and whether it needs more; the first is the baseline, which runs
-/// with as many as any other.
+/// with as many as any other that needs more.
 pub(crate) fn next(so_far: &[(u32, bool)]) -> Vec<u32> {
     let further = |(seeds, wide): (u32, bool)| {
         let look = LOOKS.into_iter().find(|look| *look > seeds);
         look.filter(|_| wide).unwrap_or(seeds)
     };
     let mut next: Vec<_> = so_far.iter().copied().map(further).collect();
-    if let [(base, _), others @ ..] = so_far {
-        let needed = others.iter().zip(&next[1..]).filter(|((_, wide), _)| *wide);
-        next[0] = needed.map(|(_, seeds)| *seeds).max().unwrap_or(0).max(*base);
+    let needed = so_far.iter().zip(&next).filter(|((_, wide), _)| *wide);
+    if let Some(most) = needed.map(|(_, seeds)| *seeds).max() {
+        next[0] = next[0].max(most);
     }
     next
 }
@@ -77,8 +77,8 @@ mod tests {
         assert_eq!(next(&[(3, false), (3, true), (3, false)]), [5, 5, 3]);
         assert_eq!(next(&[(5, false), (5, true), (3, true)]), [8, 8, 5]);
         assert_eq!(next(&[(8, false), (5, true), (3, false)]), [8, 8, 3]);
-        // The baseline itself never asks for any.
-        assert_eq!(next(&[(8, true), (3, false)]), [8, 3]);
+        // The baseline itself asks where what a sample says of it is too rough.
+        assert_eq!(next(&[(8, true), (3, false)]), [13, 3]);
         assert_eq!(next(&[(3, false)]), [3]);
     }
 

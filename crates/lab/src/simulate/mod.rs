@@ -49,11 +49,10 @@ impl Place<'_> {
         self.groups.map_or(1, |groups| u64::from(groups.count()))
     }
 
-    /// Whether samples give some figure with a wider interval than `--sample auto` allows.
-    fn is_too_rough(&self, outcomes: &[Vec<Outcome>]) -> bool {
-        self.groups.is_some_and(|groups| {
-            outcomes.iter().any(|outcomes| Sampled::of(groups.count(), outcomes).is_too_rough())
-        })
+    /// How rough a sample's figures of an experiment are: [`Sampled::roughness`]. Those of all lines
+    /// are not.
+    fn roughness(&self, outcomes: &[Outcome]) -> f64 {
+        self.groups.map_or(0.0, |groups| Sampled::of(groups.count(), outcomes).roughness())
     }
 }
 
@@ -66,6 +65,10 @@ struct How<'a> {
     results: Option<&'a Results<'a>>,
 }
 
+/// Twice the lines are worth their time as long as they make figures less rough by this factor. It
+/// is 0.7 where all of the roughness is that of samples, and 1 where all is that of schedules.
+const BETTER: f64 = 0.85;
+
 /// One simulation.
 type Simulation<'a> = (Place<'a>, Settings);
 
@@ -75,8 +78,8 @@ impl SimulationPlan {
     /// on the number of threads.
     ///
     /// Takes time linear in the program's line touches × machines × schedulers × seeds. With
-    /// [`Sampling::Auto`], what a sample says that proves too rough is simulated again with twice
-    /// the lines: all tries together take less than twice the time of the last.
+    /// [`Sampling::Auto`], what a sample says that proves too rough gets more seeds, if their number
+    /// is not fixed, and is then simulated again with twice the lines, as long as that helps.
     ///
     /// # Errors
     /// When a simulation fails; of several failures, the first in the order of results.
@@ -143,23 +146,43 @@ impl SimulationPlan {
         let mut machines = self.places(program)?;
         let how = How { threads, accounted, results };
         let mut outcomes = self.all_seeds(&how, program, &machines, progress)?;
+        if self.sampling == Sampling::Auto {
+            self.refine(&how, program, &mut machines, &mut outcomes, progress)?;
+        }
+        Ok(self.summaries(program, &machines, &outcomes))
+    }
+
+    /// Halves the number of lines of which one is simulated, on each machine by itself, as long as
+    /// figures are too rough and that helps.
+    fn refine<'a>(
+        &self,
+        how: &How<'_>,
+        program: &Program,
+        machines: &mut [Place<'a>],
+        outcomes: &mut [Vec<Outcome>],
+        progress: &dyn Progress,
+    ) -> Result<(), LabError> {
+        let mut before = vec![f64::INFINITY; machines.len()];
         loop {
-            let found = machines.iter_mut().zip(outcomes.chunks_mut(self.schedulers.len().max(1)));
-            let mut again: Vec<_> =
-                found.filter(|(place, found)| place.is_too_rough(found)).collect();
-            if self.sampling != Sampling::Auto || again.is_empty() {
-                break;
+            let found = outcomes.chunks_mut(self.schedulers.len().max(1));
+            let mut again: Vec<(Place<'a>, &mut [Vec<Outcome>])> = Vec::new();
+            for ((place, found), before) in machines.iter_mut().zip(found).zip(&mut before) {
+                let rough = found.iter().map(|o| place.roughness(o)).fold(0.0, f64::max);
+                if rough > 1.0 && rough <= BETTER * *before {
+                    *before = rough;
+                    place.groups = place.groups.and_then(LineGroups::fewer);
+                    again.push((*place, found));
+                }
             }
-            for (place, _) in &mut again {
-                place.groups = place.groups.and_then(LineGroups::fewer);
+            if again.is_empty() {
+                return Ok(());
             }
-            let places: Vec<_> = again.iter().map(|(place, _)| **place).collect();
-            let mut new = self.all_seeds(&how, program, &places, progress)?.into_iter();
+            let places: Vec<_> = again.iter().map(|(place, _)| *place).collect();
+            let mut new = self.all_seeds(how, program, &places, progress)?.into_iter();
             for (_, old) in again {
                 old.iter_mut().zip(&mut new).for_each(|(old, new)| *old = new);
             }
         }
-        Ok(self.summaries(program, &machines, &outcomes))
     }
 
     /// The outcomes of every experiment on `machines`, with as many seeds as each needs.
@@ -252,7 +275,14 @@ impl SimulationPlan {
         let intervals: Vec<_> =
             outcomes.chunks(self.schedulers.len().max(1)).flat_map(against_first).collect();
         let is_wide = |interval: &Option<Interval>| interval.is_some_and(|i| !i.is_narrow());
-        let needs: Vec<_> = so_far.iter().zip(&intervals).map(|(n, i)| (*n, is_wide(i))).collect();
+        let per_machine = outcomes.chunks(self.schedulers.len().max(1));
+        let rough = machines.iter().zip(per_machine).flat_map(|(place, found)| {
+            let auto = self.sampling == Sampling::Auto;
+            found.iter().map(move |outcomes| auto && place.roughness(outcomes) > 1.0)
+        });
+        let needs: Vec<_> = (so_far.iter().zip(&intervals).zip(rough))
+            .map(|((seeds, interval), rough)| (*seeds, rough || is_wide(interval)))
+            .collect();
         let next: Vec<_> =
             needs.chunks(self.schedulers.len().max(1)).flat_map(seeds::next).collect();
         let one_in = machines.iter().map(Place::one_in).min().unwrap_or(1);

@@ -179,3 +179,33 @@ fn worker_time_of_one_seed_sums_to_time_times_workers() {
         assert_eq!(sum, result.time.median.0 * u64::from(result.workers));
     }
 }
+
+/// Steals make one run unlike the next, and a larger part of the lines does not change that.
+#[test]
+fn auto_takes_more_seeds_before_it_takes_more_lines() {
+    let meta = Meta { name: "stolen".to_owned(), line_size: Bytes(64), filter: 8 };
+    let mut builder = ProgramBuilder::new(meta);
+    for round in 0..2 {
+        for task in 0..100 {
+            builder.fork(ScopeId(1 + round), Declared::default()).unwrap();
+            for i in 0..45_000 {
+                builder.touch(task % 10 * 2000 + i % 2000, i % 5 == 0, false);
+            }
+            builder.work(20_000 * (1 + task % 7), 2_000, 0);
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1 + round)).unwrap();
+    }
+    let program = builder.finish().unwrap();
+    let machine = "pack:2 l3:1(size=512KiB) core:2 l2:1(size=64KiB) l1:1(size=32KiB) pu:1";
+    let auto = SimulationPlan {
+        machines: vec![machine.parse().unwrap()],
+        schedulers: vec![SchedulerKind::Ws],
+        sampling: Sampling::Auto,
+        seeds: Seeds::default(),
+        ..plan(2)
+    };
+    let result = &auto.simulate(&program, &Silent).unwrap()[0];
+    let one_in = result.sampled.as_ref().map(|sampled| sampled.one_in);
+    assert_eq!((one_in, result.seeds > 3), (Some(4), true), "{}", result.seeds);
+}
