@@ -49,8 +49,8 @@ impl Place<'_> {
         self.groups.map_or(1, |groups| u64::from(groups.count()))
     }
 
-    /// How rough a sample's figures of an experiment are: [`Sampled::roughness`]. Those of all lines
-    /// are not.
+    /// How rough a sample's figures of an experiment are: [`Sampled::roughness`]. Those of all
+    /// lines are not.
     fn roughness(&self, outcomes: &[Outcome]) -> f64 {
         self.groups.map_or(0.0, |groups| Sampled::of(groups.count(), outcomes).roughness())
     }
@@ -78,8 +78,9 @@ impl SimulationPlan {
     /// on the number of threads.
     ///
     /// Takes time linear in the program's line touches × machines × schedulers × seeds. With
-    /// [`Sampling::Auto`], what a sample says that proves too rough gets more seeds, if their number
-    /// is not fixed, and is then simulated again with twice the lines, as long as that helps.
+    /// [`Sampling::Auto`], what a sample says that proves too rough gets more seeds, if their
+    /// number is not fixed, and is then simulated again with twice the lines, as long as that
+    /// helps.
     ///
     /// # Errors
     /// When a simulation fails; of several failures, the first in the order of results.

@@ -28,9 +28,9 @@ pub struct Estimate {
 ///
 /// That is the chance of lines and seeds. Three things are off in the mean of all samples, too. A
 /// strand's waits come from the touches that a sample has of it, so times have 2 % more. Stacks of
-/// workers begin at other sets, so misses have 0.2 % more. And workers that fight for a line take it from one another as often as they take turns, which they
-/// do less often in a sample; so of the misses of each level those on the lines that they fight for
-/// may be half as many, or twice.
+/// workers begin at other sets, so misses have 0.2 % more. And workers that fight for a line take
+/// it from one another as often as they take turns, which they do less often in a sample; so of the
+/// misses of each level those on the lines that they fight for may be half as many, or twice.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sampled {
     /// One line in so many was simulated.
