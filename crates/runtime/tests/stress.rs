@@ -267,7 +267,8 @@ fn leaves(first: u64, depth: u32, bad: Option<u64>) -> u64 {
     a + b
 }
 
-/// Runs a tree of so many levels, by whose number one leaf of it may panic. Returns whether one did.
+/// Runs a tree of so many levels. By the tree's number one of its leaves may panic; returns whether
+/// one did.
 fn tree_panics(pool: &ThreadPool, depth: u32, number: u64) -> bool {
     let random = mix(number ^ 0x1234);
     let bad = random.is_multiple_of(4).then_some((random >> 16) % (1 << depth));

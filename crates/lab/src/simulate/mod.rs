@@ -230,6 +230,11 @@ impl SimulationPlan {
         run(threads(), program, progress, &simulations, |(_, s), outcome| take(s, outcome))
     }
 
+    /// What there is for each experiment, those of one machine together.
+    fn per_machine<'a, T>(&self, all: &'a [T]) -> std::slice::Chunks<'a, T> {
+        all.chunks(self.schedulers.len().max(1))
+    }
+
     fn places(&self, program: &Program) -> Result<Vec<Place<'_>>, LabError> {
         let sampling = match self.sampling {
             // No interval would tell how good a sample is.
@@ -273,19 +278,16 @@ impl SimulationPlan {
     ) -> Vec<u32> {
         let so_far: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
         let Seeds::Enough { budget } = self.seeds else { return so_far };
-        let intervals: Vec<_> =
-            outcomes.chunks(self.schedulers.len().max(1)).flat_map(against_first).collect();
+        let intervals: Vec<_> = self.per_machine(outcomes).flat_map(against_first).collect();
         let is_wide = |interval: &Option<Interval>| interval.is_some_and(|i| !i.is_narrow());
-        let per_machine = outcomes.chunks(self.schedulers.len().max(1));
-        let rough = machines.iter().zip(per_machine).flat_map(|(place, found)| {
+        let rough = machines.iter().zip(self.per_machine(outcomes)).flat_map(|(place, found)| {
             let auto = self.sampling == Sampling::Auto;
             found.iter().map(move |outcomes| auto && place.roughness(outcomes) > 1.0)
         });
         let needs: Vec<_> = (so_far.iter().zip(&intervals).zip(rough))
             .map(|((seeds, interval), rough)| (*seeds, rough || is_wide(interval)))
             .collect();
-        let next: Vec<_> =
-            needs.chunks(self.schedulers.len().max(1)).flat_map(seeds::next).collect();
+        let next: Vec<_> = self.per_machine(&needs).flat_map(seeds::next).collect();
         let one_in = machines.iter().map(Place::one_in).min().unwrap_or(1);
         let each = (program.total_touches() / one_in).max(1);
         let spent = each * so_far.iter().map(|seeds| u64::from(*seeds)).sum::<u64>();
@@ -320,7 +322,7 @@ impl SimulationPlan {
             }
             all
         };
-        let of_each = machines.iter().zip(outcomes.chunks(self.schedulers.len().max(1)));
+        let of_each = machines.iter().zip(self.per_machine(outcomes));
         of_each.flat_map(|(place, outcomes)| of(place, outcomes)).collect()
     }
 }

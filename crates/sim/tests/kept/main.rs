@@ -1,4 +1,4 @@
-//! What small programs give on many machines under every scheduler is what it was.
+//! Small programs give what they gave before, on many machines under every scheduler.
 //!
 //! `results.txt` has a row for each simulation: the figures that a reader knows, and a number made
 //! of everything else that was found. A change that is meant to alter results alters rows. Look at
@@ -24,6 +24,7 @@ use befit_sched::{
 use befit_sim::{
     Bounds, Costs, Outcome, Settings, run, run_booked, run_traced, run_within, sampled,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The machines: a name, and what [`Machine::find`] knows them by; how many times smaller their
 /// caches are, so that small programs do not fit; and which programs run there.
@@ -72,14 +73,6 @@ fn machine(text: &str, shrunk: u32) -> Machine {
     machine.shrunk(shrunk).expect("not too small for its caches")
 }
 
-/// A number made of everything that `found` shows (FNV-1a).
-fn digest(found: &impl Debug) -> u64 {
-    let bytes = format!("{found:?}").into_bytes();
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
 /// What the columns of a row are.
 const HEAD: &str = "# machine, program, scheduler; cycles; misses of each level; steals; a number \
                     made of all";
@@ -88,7 +81,8 @@ const HEAD: &str = "# machine, program, scheduler; cycles; misses of each level;
 fn row(what: &str, outcome: &Outcome, found: &impl Debug) -> String {
     let misses: Vec<_> = outcome.levels.iter().map(|level| level.misses.0.to_string()).collect();
     let (time, misses, steals) = (outcome.time.0, misses.join(" "), outcome.steals);
-    format!("{what:40} {time:7}; {misses}; {steals}; {:016x}", digest(&(outcome, found)))
+    let all = xxh3_64(format!("{:?}", (outcome, found)).as_bytes());
+    format!("{what:40} {time:7}; {misses}; {steals}; {all:016x}")
 }
 
 /// The rows of one program on one machine.

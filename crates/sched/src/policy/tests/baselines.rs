@@ -115,7 +115,7 @@ fn cpdf_begins_the_next_subtree_that_fits_when_the_last_has_ended() {
     halves.iter().for_each(|half| _ = cpdf.end(0, half));
     assert_eq!(cpdf.job(1), None);
     assert!(cpdf.end(0, &first).is_some());
-    // Who waits within a subtree gets no other one, unless nothing moves.
+    // A worker that waits within a subtree gets no other one, unless nothing moves.
     let within = Ask { within: first.task.anchor, ..Ask::ANYTHING };
     assert_eq!(cpdf.ask(1, within), None);
     assert_eq!(cpdf.job(1), Some(3));
