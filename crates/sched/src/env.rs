@@ -1,10 +1,6 @@
 //! How a policy speaks to its engine.
 
-use std::{
-    fmt,
-    sync::{Mutex, TryLockError},
-    time::Duration,
-};
+use std::{fmt, sync::Mutex, time::Duration};
 
 use befit_machine::WorkerId;
 
@@ -93,21 +89,6 @@ impl<D> Guarded<D> {
         };
         env.release(self.id);
         result
-    }
-
-    /// As [`Self::with`], unless somebody else holds the lock; nothing happens then.
-    #[inline]
-    pub fn try_with<R>(&self, env: &mut dyn Env, f: impl FnOnce(&mut D) -> R) -> Option<R> {
-        let mut data = match self.data.try_lock() {
-            Ok(data) => data,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        env.acquire(self.id);
-        let result = f(&mut data);
-        drop(data);
-        env.release(self.id);
-        Some(result)
     }
 }
 

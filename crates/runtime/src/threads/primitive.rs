@@ -48,6 +48,14 @@ pub(crate) fn current_cpu() -> Option<usize> {
     if cfg!(any(loom, miri, shuttle)) { None } else { crate::system::current_cpu() }
 }
 
+/// How many processors the process may use. None in models: they have no time to learn from.
+pub(crate) fn processors() -> usize {
+    if cfg!(any(loom, shuttle)) {
+        return 0;
+    }
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// In models no time passes.
 #[cfg(loom)]
 pub(crate) fn park_timeout(_: std::time::Duration) {

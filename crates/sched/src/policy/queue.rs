@@ -4,8 +4,10 @@
 use std::{
     collections::VecDeque,
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
+
+use crossbeam_utils::CachePadded;
 
 use crate::{Env, Guarded, LockId, Ready};
 
@@ -23,9 +25,9 @@ pub(super) fn others(
     (0..count).map(move |i| among.start + (start + i) % count).filter(move |i| *i != own)
 }
 
-/// Another worker holds the lock.
+/// Another thief is at the queue.
 #[derive(Debug)]
-pub(super) struct Locked;
+pub(super) struct Busy;
 
 /// Takes the oldest of the accepted jobs.
 fn oldest<T>(entries: &mut VecDeque<Ready<T>>, accepts: Accepts<'_, T>) -> Option<Ready<T>> {
@@ -40,12 +42,20 @@ pub(super) struct Queue<T> {
     /// A hint, written under the lock: a worker that looks for work need not take the lock to see
     /// that there is none.
     len: AtomicUsize,
-    entries: Guarded<VecDeque<Ready<T>>>,
+    /// Whether a thief is at the lock. The others see so in a line that they only read: all at once
+    /// they would take the lock's line from one another, and from its owner, who waits longest.
+    thief: AtomicBool,
+    /// In lines of their own, which none but the owner and one thief touch.
+    entries: CachePadded<Guarded<VecDeque<Ready<T>>>>,
 }
 
 impl<T> Queue<T> {
     pub(super) const fn new(id: LockId) -> Self {
-        Self { len: AtomicUsize::new(0), entries: Guarded::new(id, VecDeque::new()) }
+        Self {
+            len: AtomicUsize::new(0),
+            thief: AtomicBool::new(false),
+            entries: CachePadded::new(Guarded::new(id, VecDeque::new())),
+        }
     }
 
     #[inline]
@@ -94,21 +104,22 @@ impl<T> Queue<T> {
         self.pop(env, |entries| oldest(entries, accepts))
     }
 
-    /// As [`Self::pop_old`], unless another worker holds the lock.
-    pub(super) fn try_pop_old(
+    /// As [`Self::pop_old`], unless another thief is at it.
+    pub(super) fn steal_old(
         &self,
         accepts: Accepts<'_, T>,
         env: &mut dyn Env,
-    ) -> Result<Option<Ready<T>>, Locked> {
+    ) -> Result<Option<Ready<T>>, Busy> {
         if self.seems_empty() {
             return Ok(None);
         }
-        let take = |entries: &mut VecDeque<Ready<T>>| {
-            let ready = oldest(entries, accepts);
-            self.note(entries);
-            ready
-        };
-        self.entries.try_with(env, take).ok_or(Locked)
+        // Only who finds it free writes.
+        if self.thief.load(Ordering::Relaxed) || self.thief.swap(true, Ordering::Acquire) {
+            return Err(Busy);
+        }
+        let ready = self.pop_old(accepts, env);
+        self.thief.store(false, Ordering::Release);
+        Ok(ready)
     }
 
     // Always: see `Guarded::with`.

@@ -33,7 +33,7 @@ use crate::{
     WaitPolicy,
     machine::PoolMachine,
     threads::{
-        primitive::AtomicUsize,
+        primitive::{AtomicUsize, processors},
         sleep::{Notification, Sleep},
     },
 };
@@ -127,7 +127,7 @@ impl Engine {
             queued: CachePadded::new(AtomicUsize::new(0)),
             holding: CachePadded::new(AtomicUsize::new(0)),
             alarm: AtomicUsize::new(0),
-            sleep: Sleep::new(threads),
+            sleep: Sleep::new(threads, processors()),
             machine,
         }
     }

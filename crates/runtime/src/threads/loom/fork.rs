@@ -67,7 +67,7 @@ impl Shared {
 #[test]
 fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
     ::loom::model(|| {
-        let shared = Arc::new(Shared { sleep: Sleep::new(1), job: Mutex::new(None) });
+        let shared = Arc::new(Shared { sleep: Sleep::new(1, 0), job: Mutex::new(None) });
         let thief = Arc::clone(&shared);
         let stealing = ::loom::thread::spawn(move || thief.help());
 
@@ -135,7 +135,7 @@ fn no_urgent_request_is_lost_to_a_worker_that_pauses() {
 #[test]
 fn a_fork_that_is_held_back_is_run_once_and_the_next_join_is_none_of_its_region() {
     ::loom::model(|| {
-        let shared = Arc::new(Shared { sleep: Sleep::new(1), job: Mutex::new(None) });
+        let shared = Arc::new(Shared { sleep: Sleep::new(1, 0), job: Mutex::new(None) });
         let call = Arc::new(PutOff::new(true, None));
         let (outside, watched) = (Arc::clone(&shared), Arc::clone(&call));
         let watching = ::loom::thread::spawn(move || {

@@ -87,7 +87,7 @@ unsafe impl Send for Signal {}
 #[test]
 fn a_thread_that_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
     ::loom::model(|| {
-        let sleep = Sleep::new(1);
+        let sleep = Sleep::new(1, 0);
         let latch = Latch::new(sleep.parker(0));
         let shared = Arc::new(Signal { sleep, latch, written: UnsafeCell::new(0) });
         let setter = Arc::clone(&shared);
@@ -113,7 +113,7 @@ struct Post {
 #[test]
 fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
     ::loom::model(|| {
-        let sleep = Sleep::new(2);
+        let sleep = Sleep::new(2, 0);
         let never = Latch::new(sleep.parker(0));
         let shared = Arc::new(Post { sleep, mail: Mailbox::new(), never });
         let receiver = Arc::clone(&shared);

@@ -22,7 +22,7 @@ unsafe impl Send for Scope {}
 
 impl Scope {
     fn new() -> Arc<Self> {
-        let sleep = Sleep::new(1);
+        let sleep = Sleep::new(1, 0);
         let over = Latch::new(sleep.parker(0));
         Arc::new(Self {
             sleep,

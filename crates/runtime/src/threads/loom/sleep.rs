@@ -35,7 +35,7 @@ impl Shared {
     }
 
     fn refusing(threads: usize, may_refuse: bool, may_be_stuck: bool) -> Self {
-        let sleep = Sleep::new(threads);
+        let sleep = Sleep::new(threads, 0);
         let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
         let (ready, hint) = (Mutex::new(0), AtomicUsize::new(0));
         let alarm = AtomicBool::new(false);

@@ -3,6 +3,7 @@
 
 mod calls;
 mod parker;
+mod patience;
 mod put_off;
 mod search;
 
@@ -29,6 +30,8 @@ pub(crate) struct Sleep {
     /// Latches point to them. So not in a `Box`: to move one claims that nothing does.
     parkers: Arc<[CachePadded<Parker>]>,
     counts: CachePadded<Counts>,
+    /// Whether each thread may have a processor of its own.
+    is_roomy: bool,
 }
 
 /// What notifiers and idle workers read together, in one line: a notifier that finds a worker idle
@@ -100,8 +103,10 @@ pub(crate) struct Notification {
 }
 
 impl Sleep {
-    pub(crate) fn new(threads: usize) -> Self {
+    /// Of so many threads, that may use so many processors.
+    pub(crate) fn new(threads: usize, processors: usize) -> Self {
         Self {
+            is_roomy: threads <= processors,
             parkers: (0..threads).map(|_| CachePadded::new(Parker::new())).collect(),
             counts: CachePadded::new(Counts {
                 idle: AtomicUsize::new(0),

@@ -7,7 +7,7 @@ use std::{
 
 use befit_machine::ClusterId;
 
-use super::{EventCount, SeenOn};
+use super::{EventCount, SeenOn, patience::Patience};
 use crate::threads::primitive::{AtomicU64, AtomicUsize, Condvar, Mutex, fence, lock};
 
 /// The thread runs, or looks for work.
@@ -90,6 +90,7 @@ pub(crate) struct Parker {
     seen: AtomicUsize,
     /// Where the owner last became sleepy.
     slept_on: SeenOn,
+    patience: Patience,
     lock: Mutex<()>,
     changed: Condvar,
 }
@@ -100,6 +101,7 @@ impl Parker {
             state: AtomicU64::new(AWAKE),
             seen: AtomicUsize::new(0),
             slept_on: SeenOn::nowhere(),
+            patience: Patience::new(),
             lock: Mutex::new(()),
             changed: Condvar::new(),
         }
@@ -108,6 +110,11 @@ impl Parker {
     /// Whether the owner last became sleepy on processor `cpu`.
     pub(super) fn is_on(&self, cpu: Option<usize>) -> bool {
         self.slept_on.is(cpu)
+    }
+
+    /// How long the owner looks on before it sleeps.
+    pub(super) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// The owner: becomes sleepy, so that others wake it. A sequentially consistent fence must

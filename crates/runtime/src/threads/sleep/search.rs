@@ -62,7 +62,7 @@ pub(crate) trait Search {
 }
 
 /// Looks at event counter and latch before a worker sleeps: some ten microseconds.
-const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
+pub(super) const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
 
 /// So many idle workers may spin whatever the others do. Where a program goes from one short
 /// parallel phase to the next, one of them takes the call, and the other its first fork: nobody has
@@ -98,8 +98,10 @@ impl<'a> Idle<'a> {
     /// The worker must look once more, for what was added before.
     fn begin(sleep: &'a Sleep, held: bool) -> Self {
         // As of a sleeper, nobody relies on a held worker.
-        sleep.counts.sleepers.fetch_add(usize::from(held), Relaxed);
-        sleep.counts.held.fetch_add(usize::from(held), SeqCst);
+        if held {
+            sleep.counts.sleepers.fetch_add(1, Relaxed);
+            sleep.counts.held.fetch_add(1, SeqCst);
+        }
         sleep.counts.idle_on.note();
         sleep.counts.idle.fetch_add(1, Relaxed);
         fence(SeqCst);
@@ -155,6 +157,7 @@ impl Sleep {
         let mut round = if search.gives_way() { YIELDS } else { 0 };
         // It has looked for long enough to ask for what is not published yet.
         let mut urged = false;
+        let patience = self.parker(me).patience();
         let found = loop {
             if let Some(found) = search.look() {
                 break Some(found);
@@ -167,11 +170,12 @@ impl Sleep {
                 search.wake_next();
             }
             let is_over = || self.seen() != seen || latch.probe();
-            while !is_over() && round < SPINS && self.may_spin() {
+            let spins = patience.looks();
+            while !is_over() && round < spins && self.may_spin() {
                 relax(round);
                 round += 1;
             }
-            if !is_over() && round == SPINS && !urged {
+            if !is_over() && round >= spins && !urged {
                 urged = true;
                 if search.urge() {
                     round = YIELDS;
@@ -182,9 +186,11 @@ impl Sleep {
                 if let Some(found) = search.look_before_sleep() {
                     break Some(found);
                 }
+                let began = self.is_roomy.then(Instant::now);
                 woken = self.sleep(me, seen, &idle, latch, search);
+                let was_brief = began.is_some_and(|began| patience.slept(began.elapsed()));
                 // It has been woken for nothing, or it finds something.
-                (round, urged) = (SPINS, true);
+                (round, urged) = (if was_brief { YIELDS } else { patience.looks() }, true);
             }
             if latch.probe() {
                 break None;
@@ -274,10 +280,13 @@ impl Sleep {
         }
     }
 
-    /// Whether one of the workers that are idle and awake may spin. They are to be no more than
-    /// those that work, or than [`FEW`]: one that sleeps costs nothing, and is woken when the
-    /// others do not suffice.
+    /// Whether one of the workers that are idle and awake may spin. Where threads have to share
+    /// processors, they are to be no more than those that work, or than [`FEW`]: one that sleeps
+    /// costs nothing, and is woken when the others do not suffice.
     fn may_spin(&self) -> bool {
+        if self.is_roomy {
+            return true;
+        }
         let idle = self.counts.idle.load(Relaxed);
         let awake = idle.saturating_sub(self.counts.sleepers.load(Relaxed));
         awake <= self.parkers.len().saturating_sub(idle).max(FEW)
