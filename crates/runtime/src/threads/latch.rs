@@ -79,10 +79,11 @@ impl ThreadLatch {
         self.owner.unpark();
     }
 
-    /// Waits for some five microseconds without blocking.
-    pub(crate) fn spin(&self) {
+    /// Waits for some five microseconds without blocking, or until `is_long` says that it will take
+    /// longer.
+    pub(crate) fn spin(&self, is_long: impl Fn() -> bool) {
         for _ in 0..ROUNDS {
-            if self.set.load(Acquire) {
+            if self.set.load(Acquire) || is_long() {
                 return;
             }
             relax(0);

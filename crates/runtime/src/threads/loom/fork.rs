@@ -134,12 +134,24 @@ fn no_urgent_request_is_lost_to_a_worker_that_pauses() {
 /// A worker holds a fork back, and the thread that waits for the call ends that at any moment.
 #[test]
 fn a_fork_that_is_held_back_is_run_once_and_the_next_join_is_none_of_its_region() {
-    ::loom::model(|| {
+    hold_back(|_| true);
+}
+
+/// The same, of a thread that waits without an end if nothing is held back when it looks.
+#[test]
+fn a_fork_is_not_held_back_that_nobody_would_see_to() {
+    hold_back(PutOff::holds_or_ends);
+}
+
+fn hold_back(sees_to_it: impl Fn(&PutOff) -> bool + Copy + Send + Sync + 'static) {
+    ::loom::model(move || {
         let shared = Arc::new(Shared { sleep: Sleep::new(1, 0), job: Mutex::new(None) });
         let call = Arc::new(PutOff::new(true, None));
         let (outside, watched) = (Arc::clone(&shared), Arc::clone(&call));
         let watching = ::loom::thread::spawn(move || {
-            if let Some((_, job, _)) = watched.end() {
+            if sees_to_it(&watched)
+                && let Some((_, job, _)) = watched.end()
+            {
                 *lock(&outside.job) = Some(job);
                 outside.help();
             }

@@ -105,10 +105,13 @@ impl Registry {
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         self.inject(unsafe { job.as_job() }, root, near.unwrap_or(number));
         // Where the worker that is to run the call was last, the caller is in its way.
-        if spins && !self.engine.sleep.is_idle_on(here) {
-            latch.spin();
+        let spins = spins && !self.engine.sleep.is_idle_on(here);
+        if spins {
+            latch.spin(|| put_off.is_shared());
         }
+        // A wait with an end takes longer: the system sets a timer, and stops it.
         if puts_off
+            && (!spins || put_off.holds_or_ends())
             && !latch.wait_until(young_until)
             && let Some((worker, job, task)) = put_off.end()
         {

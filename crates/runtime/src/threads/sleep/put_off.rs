@@ -1,6 +1,6 @@
 //! Forks that are held back because nobody else is likely to be needed for them.
 
-use std::{ptr::NonNull, time::Duration};
+use std::{ptr::NonNull, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use befit_machine::WorkerId;
 use befit_sched::TaskInfo;
@@ -8,7 +8,7 @@ use befit_sched::TaskInfo;
 use crate::threads::{
     engine::JobRef,
     fork::{Opened, PendingFork, Reachable, StealRequests},
-    primitive::{Mutex, current_cpu, lock},
+    primitive::{AtomicBool, Mutex, current_cpu, lock},
 };
 
 /// A fork that was published by this worker, and that the policy has not seen.
@@ -20,6 +20,8 @@ pub(crate) type HeldFork = (WorkerId, JobRef, TaskInfo);
 #[derive(Debug)]
 pub(crate) struct PutOff {
     state: Mutex<State>,
+    /// The policy has got a fork of the call. A hint.
+    is_shared: AtomicBool,
     /// Of the worker that runs the call, while it does.
     requests: Reachable,
     /// The processor that the call came from, if known.
@@ -43,7 +45,21 @@ impl PutOff {
     pub(crate) fn new(may: bool, caller: Option<usize>) -> Self {
         let state =
             Mutex::new(State { over: !may, wanted: false, worked: Duration::ZERO, fork: None });
-        Self { state, requests: Reachable::default(), caller }
+        let (is_shared, requests) = (AtomicBool::new(false), Reachable::default());
+        Self { state, is_shared, requests, caller }
+    }
+
+    /// The worker: the policy gets a fork of the call, and other workers may want the caller's
+    /// processor.
+    pub(crate) fn share(&self) {
+        if !self.is_shared() {
+            self.is_shared.store(true, Relaxed);
+        }
+    }
+
+    /// Whether the policy has got a fork of the call, as far as one can tell.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared.load(Relaxed)
     }
 
     /// Whether the calling thread runs where the call came from.
@@ -98,6 +114,16 @@ impl PutOff {
         state.over = true;
         self.requests.with(StealRequests::request);
         state.fork.take()
+    }
+
+    /// The caller, which is about to wait: whether a fork is held back. If not, none will be.
+    pub(crate) fn holds_or_ends(&self) -> bool {
+        let mut state = lock(&self.state);
+        if state.fork.is_none() {
+            state.over = true;
+            self.requests.with(StealRequests::request);
+        }
+        !state.over
     }
 
     /// The worker was so long at the call, which is over.

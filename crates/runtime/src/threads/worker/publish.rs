@@ -185,6 +185,9 @@ impl Worker {
     /// strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
         let Some((job, task)) = self.publish_next() else { return false };
+        if let Some(call) = self.outside_call() {
+            call.share();
+        }
         self.add(job, task);
         true
     }
