@@ -91,7 +91,7 @@ impl Registry {
             alive: Mutex::new(Alive { threads, awaited: 0, over: false, waiter: None }),
             outside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
-            calls: Calls::new(),
+            calls: Calls::new(engine.sleep.is_roomy()),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
             pausing: CachePadded::new(AtomicUsize::new(0)),

@@ -4,8 +4,12 @@ use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use crate::threads::primitive::AtomicU32;
 
-/// A worker may be so long at a call, and it is short: a second one had gained nothing.
+/// A worker may be so long at a call, and it is short: a second one, which had to be woken, had
+/// gained nothing.
 const SHORT: Duration = Duration::from_micros(50);
+
+/// The same in a roomy pool, where the second one is likely to be awake.
+const SHORT_IF_ROOMY: Duration = Duration::from_micros(20);
 
 /// A long call outweighs so many short ones: in it a fork is held back for tens of microseconds in
 /// vain, in a short one a wake-up is saved, which takes a few.
@@ -28,6 +32,7 @@ const PAUSE: u32 = 63;
 /// whatever they do.
 #[derive(Debug)]
 pub(crate) struct Calls {
+    short: Duration,
     /// Short ones, less those that long ones outweigh.
     score: AtomicU32,
     /// In how many none was held back since one was in vain.
@@ -35,8 +40,10 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new() -> Self {
-        Self { score: AtomicU32::new(0), since: AtomicU32::new(0) }
+    /// Of a pool that is roomy or not.
+    pub(crate) fn new(is_roomy: bool) -> Self {
+        let short = if is_roomy { SHORT_IF_ROOMY } else { SHORT };
+        Self { short, score: AtomicU32::new(0), since: AtomicU32::new(0) }
     }
 
     /// Whether the next one is expected to be short.
@@ -50,8 +57,8 @@ impl Calls {
         let (score, since) = (self.score.load(Relaxed), self.since.load(Relaxed));
         let (new_score, new_since) = match held {
             // One among many changes nothing yet.
-            true if worked > SHORT && score >= ENOUGH => (score - LONG, since),
-            true if worked > SHORT => (0, 0),
+            true if worked > self.short && score >= ENOUGH => (score - LONG, since),
+            true if worked > self.short => (0, 0),
             true => ((score + 1).min(MOST), since),
             false => (score, since.saturating_add(1).min(PAUSE)),
         };
@@ -72,7 +79,7 @@ mod tests {
     /// In how many of `calls`, of which every `nth` is long, a fork is held back, and in how many
     /// of those that are long.
     fn held_back(calls: u32, nth: u32) -> (u32, u32) {
-        let known = Calls::new();
+        let known = Calls::new(true);
         let (mut all, mut in_vain) = (0, 0);
         for call in 1..=calls {
             let held = known.are_short();

@@ -30,8 +30,8 @@ pub(crate) struct Sleep {
     /// Latches point to them. So not in a `Box`: to move one claims that nothing does.
     parkers: Arc<[CachePadded<Parker>]>,
     counts: CachePadded<Counts>,
-    /// Whether each thread may have a processor of its own.
-    is_roomy: bool,
+    /// How many the process may use.
+    processors: usize,
 }
 
 /// What notifiers and idle workers read together, in one line: a notifier that finds a worker idle
@@ -70,6 +70,11 @@ impl SeenOn {
         }
     }
 
+    /// The thread is not seen any more.
+    fn forget(&self) {
+        self.0.store(usize::MAX, Relaxed);
+    }
+
     fn is(&self, cpu: Option<usize>) -> bool {
         cpu.is_some_and(|cpu| cpu == self.0.load(Relaxed))
     }
@@ -106,7 +111,7 @@ impl Sleep {
     /// Of so many threads, that may use so many processors.
     pub(crate) fn new(threads: usize, processors: usize) -> Self {
         Self {
-            is_roomy: threads <= processors,
+            processors,
             parkers: (0..threads).map(|_| CachePadded::new(Parker::new())).collect(),
             counts: CachePadded::new(Counts {
                 idle: AtomicUsize::new(0),
@@ -116,6 +121,11 @@ impl Sleep {
                 idle_on: SeenOn::nowhere(),
             }),
         }
+    }
+
+    /// Whether each thread may have a processor of its own.
+    pub(crate) fn is_roomy(&self) -> bool {
+        self.parkers.len() <= self.processors
     }
 
     /// Thread `thread`'s own parker.
@@ -188,8 +198,12 @@ impl Sleep {
         let event = self.counts.events.fetch_add(1, AcqRel).wrapping_add(1);
         fence(SeqCst);
         let sleepers = self.counts.sleepers.load(Relaxed);
+        if sleepers == 0 {
+            return;
+        }
+        let here = if goes_on { current_cpu() } else { None };
         // Those that are awake may be under other clusters.
-        if sleepers == 0 || (cluster == ClusterId::ROOT && self.enough_are_awake(sleepers)) {
+        if cluster == ClusterId::ROOT && self.enough_are_awake(sleepers, here) {
             return;
         }
         let notified = Notified { cluster, event: event as u32, passed_on };
@@ -199,7 +213,6 @@ impl Sleep {
         {
             return;
         }
-        let here = if goes_on { current_cpu() } else { None };
         let elsewhere = |thread: &usize| !self.parkers[*thread].is_on(here);
         let wake = |thread| self.wake(thread, notified);
         if (here.is_some() && under().filter(sleeps).filter(elsewhere).any(wake))
@@ -212,13 +225,22 @@ impl Sleep {
         }
     }
 
-    /// Whether as many of the idle workers are awake, or about to be, as there are workers at work.
-    /// Each of these looks for work, and wakes another if it finds some; so the number of those
-    /// that are awake may double in the time that it takes to wake one.
-    fn enough_are_awake(&self, sleepers: usize) -> bool {
+    /// Whether enough of the idle workers are awake, or about to be: as many as there are workers at
+    /// work, or processors free for them, but one. Each of these looks for work, and wakes another
+    /// if it finds some; so the number of those that are awake may double in the time that it takes
+    /// to wake one. Those do not count that spin on processor `here`, which the notifier does not
+    /// leave to them, unless there is none for another.
+    fn enough_are_awake(&self, sleepers: usize, here: Option<usize>) -> bool {
         let idle = self.counts.idle.load(Relaxed);
         let working = self.parkers.len().saturating_sub(idle);
-        idle.saturating_sub(sleepers) >= working.max(1)
+        let free = self.processors.saturating_sub(working);
+        let (awake, enough) = (idle.saturating_sub(sleepers), working.min(free).max(1));
+        if awake < enough {
+            return false;
+        }
+        let spin_here = self.parkers.iter().filter(|parker| parker.spins_on(here)).count();
+        let elsewhere = awake.saturating_sub(spin_here);
+        elsewhere >= enough || elsewhere >= free
     }
 
     /// Wakes `thread` if it is sleepy; returns whether it was.
@@ -266,5 +288,41 @@ impl Sleep {
         self.counts.events.fetch_add(1, AcqRel);
         fence(SeqCst);
         self.parkers[thread].wake(WakeReason::Mail);
+    }
+}
+
+#[cfg(all(test, not(loom), target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// A pool of eight on so many processors, of which so many work and so many are awake.
+    fn pool(processors: usize, working: usize, awake: usize) -> impl Fn(Option<usize>) -> bool {
+        let sleep = Sleep::new(8, processors);
+        sleep.counts.idle.store(8 - working, Relaxed);
+        for parker in &sleep.parkers[..awake.min(2)] {
+            parker.spins_at(3);
+        }
+        move |here| sleep.enough_are_awake(8 - working - awake, here)
+    }
+
+    #[test]
+    fn as_many_are_enough_as_work_or_have_a_processor() {
+        let enough = |processors, working| {
+            let is_enough = |awake: &usize| pool(processors, working, *awake)(None);
+            (0..=8 - working).find(is_enough)
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(|working| enough(8, working)), [1, 1, 2, 3, 4].map(Some));
+        assert_eq!([5, 6, 7].map(|working| enough(8, working)), [3, 2, 1].map(Some));
+        assert_eq!([0, 1, 2, 5].map(|working| enough(2, working)), [1; 4].map(Some));
+    }
+
+    #[test]
+    fn who_spins_on_the_notifiers_processor_is_not_relied_on_if_another_is_free() {
+        let (here, elsewhere) = (Some(3), Some(2));
+        // Two of those that are awake spin there.
+        assert!(!pool(2, 1, 2)(here) && pool(2, 1, 2)(elsewhere) && pool(2, 1, 2)(None));
+        assert!(pool(2, 1, 3)(here), "the third spins elsewhere");
+        assert!(pool(2, 2, 1)(here), "both processors have work");
+        assert!(!pool(4, 2, 3)(here) && pool(4, 2, 4)(here), "as many as are free");
     }
 }

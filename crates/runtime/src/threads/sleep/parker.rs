@@ -90,6 +90,8 @@ pub(crate) struct Parker {
     seen: AtomicUsize,
     /// Where the owner last became sleepy.
     slept_on: SeenOn,
+    /// Where the owner spins, if it does.
+    spins_on: SeenOn,
     patience: Patience,
     lock: Mutex<()>,
     changed: Condvar,
@@ -101,6 +103,7 @@ impl Parker {
             state: AtomicU64::new(AWAKE),
             seen: AtomicUsize::new(0),
             slept_on: SeenOn::nowhere(),
+            spins_on: SeenOn::nowhere(),
             patience: Patience::new(),
             lock: Mutex::new(()),
             changed: Condvar::new(),
@@ -110,6 +113,27 @@ impl Parker {
     /// Whether the owner last became sleepy on processor `cpu`.
     pub(super) fn is_on(&self, cpu: Option<usize>) -> bool {
         self.slept_on.is(cpu)
+    }
+
+    /// Whether the owner spins on processor `cpu`, as far as one can tell.
+    pub(super) fn spins_on(&self, cpu: Option<usize>) -> bool {
+        self.spins_on.is(cpu)
+    }
+
+    /// The owner spins on this processor.
+    pub(super) fn spins_here(&self) {
+        self.spins_on.note();
+    }
+
+    /// As [`Self::spins_here`], but there.
+    #[cfg(all(test, not(loom), target_os = "linux"))]
+    pub(super) fn spins_at(&self, cpu: usize) {
+        self.spins_on.0.store(cpu, Relaxed);
+    }
+
+    /// The owner does not spin any more.
+    pub(super) fn ends_spin(&self) {
+        self.spins_on.forget();
     }
 
     /// How long the owner looks on before it sleeps.

@@ -116,12 +116,12 @@ impl PutOff {
         state.fork.take()
     }
 
-    /// The caller, which is about to wait: whether a fork is held back. If not, none will be.
+    /// The caller, which is about to wait: whether a fork is held back, or may be as no worker has
+    /// begun the call. If not, none will be.
     pub(crate) fn holds_or_ends(&self) -> bool {
         let mut state = lock(&self.state);
-        if state.fork.is_none() {
+        if state.fork.is_none() && self.requests.with(StealRequests::request).is_some() {
             state.over = true;
-            self.requests.with(StealRequests::request);
         }
         !state.over
     }

@@ -157,7 +157,8 @@ impl Sleep {
         let mut round = if search.gives_way() { YIELDS } else { 0 };
         // It has looked for long enough to ask for what is not published yet.
         let mut urged = false;
-        let patience = self.parker(me).patience();
+        let parker = self.parker(me);
+        let patience = parker.patience();
         let found = loop {
             if let Some(found) = search.look() {
                 break Some(found);
@@ -172,9 +173,11 @@ impl Sleep {
             let is_over = || self.seen() != seen || latch.probe();
             let spins = patience.looks();
             while !is_over() && round < spins && self.may_spin() {
+                parker.spins_here();
                 relax(round);
                 round += 1;
             }
+            parker.ends_spin();
             if !is_over() && round >= spins && !urged {
                 urged = true;
                 if search.urge() {
@@ -186,7 +189,7 @@ impl Sleep {
                 if let Some(found) = search.look_before_sleep() {
                     break Some(found);
                 }
-                let began = self.is_roomy.then(Instant::now);
+                let began = self.is_roomy().then(Instant::now);
                 woken = self.sleep(me, seen, &idle, latch, search);
                 let was_brief = began.is_some_and(|began| patience.slept(began.elapsed()));
                 // It has been woken for nothing, or it finds something.
@@ -284,7 +287,7 @@ impl Sleep {
     /// processors, they are to be no more than those that work, or than [`FEW`]: one that sleeps
     /// costs nothing, and is woken when the others do not suffice.
     fn may_spin(&self) -> bool {
-        if self.is_roomy {
+        if self.is_roomy() {
             return true;
         }
         let idle = self.counts.idle.load(Relaxed);
