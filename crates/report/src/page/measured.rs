@@ -33,7 +33,10 @@ pub fn page(measured: &Measured) -> Page {
     }
     parts.push(heading("all figures"));
     let text = escape(&render(measured, Width::ANY));
-    parts.push(Part::Html(format!("<pre>{text}</pre>\n")));
+    parts.push(Part::Html(format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"all figures\">\
+         <pre>{text}</pre></div>\n"
+    )));
     Page { title: format!("{}, {} threads", measured.model, measured.threads), parts }
 }
 
