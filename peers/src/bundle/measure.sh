@@ -59,9 +59,13 @@ counts=$(echo $powers | tr ' ' ',')
 verified 200 --threads "$counts" matmul rrm quicksort heat samplesort bst fft mandelbrot queens
 # The largest number of threads first: the least likely to be measured elsewhere.
 for t in $(for power in $powers; do echo "$power"; done | sort -rn); do
-    for program in fib skynet spawn nqueens matmul quicksort; do
+    for program in fib skynet spawn nqueens matmul quicksort heat; do
         echo "measure.sh: $program on $t threads" >&2
-        part "peers-$t-$program" 60 ./peers "$program" --threads "$t" --repeats 3 --format json \
+        # Many short phases, of a matrix that befits caches.
+        size=""
+        [ "$program" != heat ] || size="--n 1024"
+        # shellcheck disable=SC2086
+        part "peers-$t-$program" 60 ./peers "$program" $size --threads "$t" --repeats 3 --format json \
             --runtimes befit-ws,befit-auto,rayon
     done
 done
