@@ -156,3 +156,29 @@ impl<T> Queue<T> {
         self.len.store(entries.len(), Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{QuietEnv, Stage, TaskInfo};
+
+    #[test]
+    fn one_thief_at_a_time_is_at_a_queue() {
+        let env = || QuietEnv(fastrand::Rng::with_seed(7));
+        let queue = Queue::new(LockId(0));
+        for job in 0..3 {
+            let task = TaskInfo::root(None, None);
+            queue.push_new(Ready { job, task, stage: Stage::Start }, &mut env());
+        }
+        let steal = |accepts: Accepts<'_, u32>| {
+            queue.steal_old(accepts, &mut env()).map(|found| found.map(|ready| ready.job))
+        };
+        // Another one comes while the first looks at each job.
+        let only_last = |job: &u32| {
+            assert!(steal(None).is_err(), "job {job}");
+            *job == 2
+        };
+        assert_eq!(steal(Some(&only_last)).unwrap(), Some(2));
+        assert_eq!([(); 3].map(|()| steal(None).unwrap()), [Some(0), Some(1), None]);
+    }
+}
