@@ -72,7 +72,9 @@ impl SeenOn {
 
     /// The thread is not seen any more.
     fn forget(&self) {
-        self.0.store(usize::MAX, Relaxed);
+        if self.0.load(Relaxed) != usize::MAX {
+            self.0.store(usize::MAX, Relaxed);
+        }
     }
 
     fn is(&self, cpu: Option<usize>) -> bool {

@@ -72,6 +72,9 @@ const FEW: usize = 2;
 /// From this one on, each look lets other threads have the processor first.
 const YIELDS: u32 = SPINS / 2;
 
+/// One look in so many notes where the worker is: some systems take long to say it.
+const NOTES: u32 = 8;
+
 /// How long nothing must happen before a worker may have what it was refused.
 const STALLED: Duration = Duration::from_millis(50);
 
@@ -173,7 +176,9 @@ impl Sleep {
             let is_over = || self.seen() != seen || latch.probe();
             let spins = patience.looks();
             while !is_over() && round < spins && self.may_spin() {
-                parker.spins_here();
+                if round % NOTES == 0 {
+                    parker.spins_here();
+                }
                 relax(round);
                 round += 1;
             }
