@@ -50,19 +50,22 @@ pub fn table(head: &[String], rows: &[(&str, Vec<String>)]) -> String {
         each.collect()
     };
     let named: Vec<_> = head.iter().filter(|name| !name.is_empty()).map(|n| escape(n)).collect();
-    // Keys scroll what has the focus.
-    let mut text = format!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"table of {}\"><table>\n\
-         <tr>{}</tr>\n",
-        named.join(", "),
-        cells("th", head)
-    );
+    let mut text = format!("<table>\n<tr>{}</tr>\n", cells("th", head));
     for (class, row) in rows {
         let class =
             if class.is_empty() { String::new() } else { format!(" class=\"{}\"", escape(class)) };
         let _ = writeln!(text, "<tr{class}>{}</tr>", cells("td", row)); // cannot fail
     }
-    text + "</table></div>\n"
+    wide(&format!("table of {}", named.join(", ")), &(text + "</table>"))
+}
+
+/// HTML that may be wider or longer than there is room, and is then scrolled. `label` says what it
+/// is, as HTML.
+pub fn wide(label: &str, html: &str) -> String {
+    // Keys scroll what has the focus.
+    format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">{html}</div>\n"
+    )
 }
 
 #[cfg(test)]

@@ -65,8 +65,8 @@ for t in $(for power in $powers; do echo "$power"; done | sort -rn); do
         size=""
         [ "$program" != heat ] || size="--n 1024"
         # shellcheck disable=SC2086
-        part "peers-$t-$program" 60 ./peers "$program" $size --threads "$t" --repeats 3 --format json \
-            --runtimes befit-ws,befit-auto,rayon
+        part "peers-$t-$program" 60 ./peers "$program" $size --threads "$t" --repeats 3 \
+            --format json --runtimes befit-ws,befit-auto,rayon
     done
 done
 

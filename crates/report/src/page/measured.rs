@@ -1,6 +1,6 @@
 //! The page of a machine that was measured without a checkout.
 
-use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
+use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series, html::wide};
 
 use super::{escape, heading, pair, paragraph};
 use crate::{
@@ -33,10 +33,7 @@ pub fn page(measured: &Measured) -> Page {
     }
     parts.push(heading("all figures"));
     let text = escape(&render(measured, Width::ANY));
-    parts.push(Part::Html(format!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"all figures\">\
-         <pre>{text}</pre></div>\n"
-    )));
+    parts.push(Part::Html(wide("all figures", &format!("<pre>{text}</pre>"))));
     Page { title: format!("{}, {} threads", measured.model, measured.threads), parts }
 }
 

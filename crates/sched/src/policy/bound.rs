@@ -21,7 +21,6 @@ use std::{
 };
 
 use befit_machine::{ClusterId, Machine, WorkerId};
-use crossbeam_utils::CachePadded;
 
 use super::queue::{Queue, others};
 use crate::{Ask, Capabilities, Env, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, TaskInfo};
@@ -29,7 +28,7 @@ use crate::{Ask, Capabilities, Env, ForkOrder, Handle, LockId, Ready, Scheduler,
 /// A queue for each worker, which no other takes from.
 #[derive(Debug)]
 pub(crate) struct Bound<T> {
-    queues: Vec<CachePadded<Queue<T>>>,
+    queues: Vec<Queue<T>>,
     /// Tasks that begin a computation.
     roots: Queue<T>,
     leaves: Vec<ClusterId>,
@@ -40,7 +39,7 @@ pub(crate) struct Bound<T> {
 impl<T: Handle> Bound<T> {
     pub(crate) fn new(machine: &Machine) -> Self {
         let workers = machine.workers();
-        let queue = |id| CachePadded::new(Queue::new(LockId(id)));
+        let queue = |id| Queue::new(LockId(id));
         Self {
             queues: (0..workers.len() as u32).map(queue).collect(),
             roots: Queue::new(LockId(workers.len() as u32)),

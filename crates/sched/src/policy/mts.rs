@@ -16,7 +16,6 @@ use std::{
 };
 
 use befit_machine::{ClusterId, Machine, WorkerId};
-use crossbeam_utils::CachePadded;
 
 use super::{
     bitier::Sockets,
@@ -28,7 +27,7 @@ use crate::{Ask, Capabilities, Env, Handle, LockId, Ready, Scheduler, Strand};
 #[derive(Debug)]
 pub(crate) struct Mts<T> {
     sockets: Sockets,
-    stacks: Vec<CachePadded<Queue<T>>>,
+    stacks: Vec<Queue<T>>,
     /// Per socket: a batch has left tasks on its stack, of which nobody was notified.
     refilled: Vec<AtomicBool>,
 }
@@ -36,8 +35,7 @@ pub(crate) struct Mts<T> {
 impl<T: Handle> Mts<T> {
     pub(crate) fn new(machine: &Machine) -> Self {
         let sockets = Sockets::new(machine);
-        let stacks =
-            (0..sockets.count() as u32).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect();
+        let stacks = (0..sockets.count() as u32).map(|i| Queue::new(LockId(i))).collect();
         let refilled = (0..sockets.count()).map(|_| AtomicBool::new(false)).collect();
         Self { sockets, stacks, refilled }
     }

@@ -45,7 +45,8 @@ pub(super) struct Queue<T> {
     /// Whether a thief is at the lock. The others see so in a line that they only read: all at once
     /// they would take the lock's line from one another, and from its owner, who waits longest.
     thief: AtomicBool,
-    /// In lines of their own, which none but the owner and one thief touch.
+    /// In lines of their own, which none but the owner and one thief touch. So no two queues share
+    /// a line, either.
     entries: CachePadded<Guarded<VecDeque<Ready<T>>>>,
 }
 

@@ -19,13 +19,12 @@
 use std::{fmt::Debug, hint::spin_loop};
 
 use befit_machine::{ClusterId, Machine, WorkerId};
-use crossbeam_utils::CachePadded;
 
 use super::queue::{Accepts, Queue};
 use crate::{Ask, Capabilities, Env, Finds, Handle, LockId, Ready, Scheduler, Tiers};
 
-/// Pauses of a thief before it looks again at queues that others were at. One takes 10 to 50 ns, and
-/// to steal a job some hundreds.
+/// Pauses of a thief before it looks again at queues that others were at. One takes 10 to 50 ns,
+/// and to steal a job some hundreds.
 const BACK_OFF: [u32; 7] = [4, 8, 16, 32, 64, 64, 64];
 
 /// Work stealing, with uniform or distance-aware choice of the victim.
@@ -34,7 +33,7 @@ pub(crate) struct WorkStealing<T> {
     name: &'static str,
     capabilities: Capabilities,
     tiers: Option<Tiers>,
-    queues: Vec<CachePadded<Queue<T>>>,
+    queues: Vec<Queue<T>>,
     /// Per worker: the others under its last-level cache. Empty for uniform choice, under which
     /// all are far.
     near: Vec<Vec<u32>>,
@@ -91,7 +90,7 @@ impl<T: Handle> WorkStealing<T> {
                 ..Capabilities::default()
             },
             tiers: None,
-            queues: (0..count).map(|w| CachePadded::new(Queue::new(LockId(w)))).collect(),
+            queues: (0..count).map(|w| Queue::new(LockId(w))).collect(),
             near: (0..count).map(|w| others(w, true)).collect(),
             far: (0..count).map(|w| others(w, false)).collect(),
             nearness,

@@ -227,22 +227,18 @@ impl Sleep {
         }
     }
 
-    /// Whether enough of the idle workers are awake, or about to be: as many as there are workers at
-    /// work, or processors free for them, but one. Each of these looks for work, and wakes another
-    /// if it finds some; so the number of those that are awake may double in the time that it takes
-    /// to wake one. Those do not count that spin on processor `here`, which the notifier does not
-    /// leave to them, unless there is none for another.
+    /// Whether enough of the idle workers are awake, or about to be: as many as there are workers
+    /// at work, or as processors free for them, and at least one. Each of these looks for work, and
+    /// wakes another if it finds some; so the number of those that are awake may double in the time
+    /// that it takes to wake one. If a processor is free, those do not count that spin on processor
+    /// `here`: the notifier does not leave it to them.
     fn enough_are_awake(&self, sleepers: usize, here: Option<usize>) -> bool {
         let idle = self.counts.idle.load(Relaxed);
         let working = self.parkers.len().saturating_sub(idle);
         let free = self.processors.saturating_sub(working);
         let (awake, enough) = (idle.saturating_sub(sleepers), working.min(free).max(1));
-        if awake < enough {
-            return false;
-        }
-        let spin_here = self.parkers.iter().filter(|parker| parker.spins_on(here)).count();
-        let elsewhere = awake.saturating_sub(spin_here);
-        elsewhere >= enough || elsewhere >= free
+        let spin_here = || self.parkers.iter().filter(|parker| parker.spins_on.is(here)).count();
+        awake >= enough && (free == 0 || awake - enough >= spin_here())
     }
 
     /// Wakes `thread` if it is sleepy; returns whether it was.
@@ -302,7 +298,7 @@ mod tests {
         let sleep = Sleep::new(8, processors);
         sleep.counts.idle.store(8 - working, Relaxed);
         for parker in &sleep.parkers[..awake.min(2)] {
-            parker.spins_at(3);
+            parker.spins_on.0.store(3, Relaxed);
         }
         move |here| sleep.enough_are_awake(8 - working - awake, here)
     }

@@ -91,8 +91,9 @@ pub(crate) struct Parker {
     /// Where the owner last became sleepy.
     slept_on: SeenOn,
     /// Where the owner spins, if it does.
-    spins_on: SeenOn,
-    patience: Patience,
+    pub(super) spins_on: SeenOn,
+    /// How long the owner looks on before it sleeps.
+    pub(super) patience: Patience,
     lock: Mutex<()>,
     changed: Condvar,
 }
@@ -113,32 +114,6 @@ impl Parker {
     /// Whether the owner last became sleepy on processor `cpu`.
     pub(super) fn is_on(&self, cpu: Option<usize>) -> bool {
         self.slept_on.is(cpu)
-    }
-
-    /// Whether the owner spins on processor `cpu`, as far as one can tell.
-    pub(super) fn spins_on(&self, cpu: Option<usize>) -> bool {
-        self.spins_on.is(cpu)
-    }
-
-    /// The owner spins on this processor.
-    pub(super) fn spins_here(&self) {
-        self.spins_on.note();
-    }
-
-    /// As [`Self::spins_here`], but there.
-    #[cfg(all(test, not(loom), target_os = "linux"))]
-    pub(super) fn spins_at(&self, cpu: usize) {
-        self.spins_on.0.store(cpu, Relaxed);
-    }
-
-    /// The owner does not spin any more.
-    pub(super) fn ends_spin(&self) {
-        self.spins_on.forget();
-    }
-
-    /// How long the owner looks on before it sleeps.
-    pub(super) fn patience(&self) -> &Patience {
-        &self.patience
     }
 
     /// The owner: becomes sleepy, so that others wake it. A sequentially consistent fence must

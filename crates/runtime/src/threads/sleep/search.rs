@@ -10,7 +10,7 @@ use befit_machine::ClusterId;
 
 use super::{
     EventCount, Sleep,
-    parker::{Notified, Sleepy, WakeReason},
+    parker::{Notified, Parker, Sleepy, WakeReason},
 };
 use crate::threads::{
     latch::Latch,
@@ -160,8 +160,7 @@ impl Sleep {
         let mut round = if search.gives_way() { YIELDS } else { 0 };
         // It has looked for long enough to ask for what is not published yet.
         let mut urged = false;
-        let parker = self.parker(me);
-        let patience = parker.patience();
+        let Parker { spins_on, patience, .. } = self.parker(me);
         let found = loop {
             if let Some(found) = search.look() {
                 break Some(found);
@@ -177,12 +176,12 @@ impl Sleep {
             let spins = patience.looks();
             while !is_over() && round < spins && self.may_spin() {
                 if round % NOTES == 0 {
-                    parker.spins_here();
+                    spins_on.note();
                 }
                 relax(round);
                 round += 1;
             }
-            parker.ends_spin();
+            spins_on.forget();
             if !is_over() && round >= spins && !urged {
                 urged = true;
                 if search.urge() {

@@ -3,7 +3,6 @@
 use std::{fmt::Debug, ops::Range};
 
 use befit_machine::WorkerId;
-use crossbeam_utils::CachePadded;
 
 use crate::{
     Env, Handle, LockId, Ready,
@@ -14,9 +13,9 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Queues<T> {
     /// Per worker: what was forked there.
-    own: Vec<CachePadded<Queue<T>>>,
+    own: Vec<Queue<T>>,
     /// Per worker: what has a range that begins there.
-    sent: Vec<CachePadded<Queue<T>>>,
+    sent: Vec<Queue<T>>,
     /// Tasks that begin a computation.
     roots: Queue<T>,
 }
@@ -24,9 +23,7 @@ pub(super) struct Queues<T> {
 impl<T: Handle> Queues<T> {
     /// They use the locks below 2 × `workers` + 1.
     pub(super) fn new(workers: u32) -> Self {
-        let queues = |from: u32| {
-            (from..from + workers).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect()
-        };
+        let queues = |from: u32| (from..from + workers).map(|i| Queue::new(LockId(i))).collect();
         Self { own: queues(0), sent: queues(workers), roots: Queue::new(LockId(2 * workers)) }
     }
 

@@ -19,8 +19,8 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::policy) struct Pools<T> {
     pub(in crate::policy) sockets: Sockets,
-    intra: Vec<CachePadded<Queue<T>>>,
-    inter: Vec<CachePadded<Queue<T>>>,
+    intra: Vec<Queue<T>>,
+    inter: Vec<Queue<T>>,
     /// Per socket: intra-socket subtrees that have begun and not ended.
     running: Vec<CachePadded<AtomicUsize>>,
 }
@@ -28,9 +28,8 @@ pub(in crate::policy) struct Pools<T> {
 impl<T: Handle> Pools<T> {
     /// Its locks are named from `first_lock` on. Returns the first lock that is free, too.
     pub(in crate::policy) fn new(sockets: Sockets, workers: u32, first_lock: u32) -> (Self, u32) {
-        let queues = |locks: Range<u32>| {
-            locks.map(|lock| CachePadded::new(Queue::new(LockId(lock)))).collect::<Vec<_>>()
-        };
+        let queues =
+            |locks: Range<u32>| locks.map(|lock| Queue::new(LockId(lock))).collect::<Vec<_>>();
         let first_inter = first_lock + workers;
         let end = first_inter + sockets.count() as u32;
         let pools = Self {
@@ -123,7 +122,7 @@ impl<T: Handle> Pools<T> {
 /// The newest of queue `own`, else the oldest of another of the queues `among`, from a random one
 /// on. `victim` says which worker is stolen from.
 fn take<T: Handle>(
-    queues: &[CachePadded<Queue<T>>],
+    queues: &[Queue<T>],
     own: usize,
     among: Range<usize>,
     victim: impl Fn(usize) -> u32,

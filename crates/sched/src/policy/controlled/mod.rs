@@ -23,7 +23,6 @@ mod supernodes;
 use std::fmt::Debug;
 
 use befit_machine::{ClusterId, Machine, WorkerId};
-use crossbeam_utils::CachePadded;
 
 use self::supernodes::{Supernodes, is_alone};
 use super::queue::{Queue, others};
@@ -35,7 +34,7 @@ pub(crate) struct Controlled<T> {
     supernodes: Supernodes<T>,
     leaves: Vec<ClusterId>,
     /// Per worker: what is ready of its L1-supernode.
-    own: Vec<CachePadded<Queue<T>>>,
+    own: Vec<Queue<T>>,
 }
 
 impl<T: Handle> Controlled<T> {
@@ -44,7 +43,7 @@ impl<T: Handle> Controlled<T> {
         Self {
             supernodes: Supernodes::new(LockId(count), machine),
             leaves: machine.workers().iter().map(|worker| worker.leaf).collect(),
-            own: (0..count).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect(),
+            own: (0..count).map(|i| Queue::new(LockId(i))).collect(),
         }
     }
 }

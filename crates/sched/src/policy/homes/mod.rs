@@ -93,11 +93,11 @@ pub(crate) struct Homes<T> {
     crew: Crew,
     rounds: Rounds,
     /// Per worker: what was forked there.
-    own: Vec<CachePadded<Line<T>>>,
+    own: Vec<Line<T>>,
     /// Per worker: what others dealt to it, in serial order.
-    dealt: Vec<CachePadded<Line<T>>>,
+    dealt: Vec<Line<T>>,
     /// Per socket: what is still to be dealt out to its workers.
-    spread: Vec<CachePadded<Line<T>>>,
+    spread: Vec<Line<T>>,
     /// Per socket: what its workers run together.
     stacks: Vec<CachePadded<Stack<T>>>,
     /// What is still to be dealt out to several sockets.
@@ -134,9 +134,8 @@ impl<T: Handle> Homes<T> {
             return Box::new(WorkStealing::uniform(name, machine));
         };
         let (workers, count) = (machine.workers().len() as u32, sockets.count() as u32);
-        let queues = |from: u32, count: u32| {
-            (from..from + count).map(|i| CachePadded::new(Line::new(LockId(i)))).collect()
-        };
+        let queues =
+            |from: u32, count: u32| (from..from + count).map(|i| Line::new(LockId(i))).collect();
         let stack = |i| Stack {
             waiting: Line::new(LockId(2 * workers + count + i)),
             claimed: AtomicU64::new(0),
@@ -274,10 +273,10 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         let here = self.sockets.cluster(socket);
         let (queue, notified) = match home.kind {
             Kind::Together | Kind::Claims => (&self.stacks[socket].waiting, here),
-            _ if forked_here => (&*self.own[w.index()], ClusterId::ROOT),
-            _ if is_idle => (&*self.dealt[owner.index()], self.leaves[owner.index()]),
-            _ if !is_wide => (&*self.dealt[owner.index()], ClusterId::ROOT),
-            _ if first == last => (&*self.spread[socket], here),
+            _ if forked_here => (&self.own[w.index()], ClusterId::ROOT),
+            _ if is_idle => (&self.dealt[owner.index()], self.leaves[owner.index()]),
+            _ if !is_wide => (&self.dealt[owner.index()], ClusterId::ROOT),
+            _ if first == last => (&self.spread[socket], here),
             _ if is_part => (&self.upper, here),
             _ => (&self.upper, ClusterId::ROOT),
         };
