@@ -405,6 +405,7 @@ impl ProgramBuilder {
             atomics,
             stack_lines,
             seen: Seen { blocks, ..self.seen },
+            hot: Default::default(),
         })
     }
 }

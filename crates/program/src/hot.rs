@@ -11,7 +11,12 @@
 //! tasks end and where scopes are waited for (R. Raman, J. Zhao, V. Sarkar, M. Vechev and E. Yahav,
 //! "Efficient data race detection for async-finish parallelism", RV 2010, section 3).
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::HashMap,
+    num::NonZeroUsize,
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::{Program, ScopeId, Step, TaskId, Touch};
 
@@ -27,7 +32,7 @@ const COUNTED: usize = 1 << 12;
 
 /// How often a blob of touches revisits one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Revisit {
+struct Revisit {
     blob: u32,
     line: u32,
     touches: u32,
@@ -37,7 +42,7 @@ pub(crate) struct Revisit {
 /// Counts touches by line, of one blob after another. A table with a place for each hash, where a
 /// line stays as long as it has come more often than others (J. Misra and D. Gries, "Finding
 /// repeated elements", Science of Computer Programming 2(2), 1982).
-pub(crate) struct Counter {
+struct Counter {
     table: Vec<Counted>,
     found: Vec<Revisit>,
     blob: u32,
@@ -51,7 +56,7 @@ struct Counted {
 }
 
 impl Counter {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let none = Revisit { blob: u32::MAX, line: 0, touches: 0, writes: false };
         Self {
             table: vec![Counted { revisit: none, stays: 0 }; COUNTED],
@@ -61,13 +66,13 @@ impl Counter {
     }
 
     /// What comes from here on is of this blob.
-    pub(crate) fn begin(&mut self, blob: u32) {
+    fn begin(&mut self, blob: u32) {
         self.blob = blob;
     }
 
     /// A touch, of the machine's `line`.
     #[inline]
-    pub(crate) fn touch(&mut self, touch: Touch, line: u32) {
+    fn touch(&mut self, touch: Touch, line: u32) {
         if touch.stack {
             return;
         }
@@ -93,7 +98,7 @@ impl Counter {
     }
 
     /// All that was found.
-    pub(crate) fn finish(mut self) -> Vec<Revisit> {
+    fn finish(mut self) -> Vec<Revisit> {
         let last = self.table.iter().map(|counted| counted.revisit);
         self.found.extend(last.filter(|revisit| revisit.touches >= REVISITED));
         self.found
@@ -116,10 +121,53 @@ struct Known {
     touches: u64,
 }
 
+/// A hot line, and all of its touches.
+#[derive(Clone, Copy, Debug)]
+struct Hot {
+    line: u32,
+    touches: u64,
+}
+
+/// A program's hot lines, [`MOST`] at most, the hottest first, by how much coarser they are than
+/// the recorded ones. Found once: that takes a pass through all touches.
+#[derive(Debug, Default)]
+pub(crate) struct HotLines(Mutex<Vec<(u32, Vec<Hot>)>>);
+
 impl Program {
-    /// The hot lines among those that blobs revisit, ascending; of more than fit, the hottest. They
-    /// have `touches` at most.
-    pub(crate) fn hot_lines(&self, mut revisits: Vec<Revisit>, touches: u64) -> Vec<u32> {
+    /// The hot lines, each 2^`coarser` recorded ones long, ascending; of more than fit, the
+    /// hottest. They have `touches` at most. Found on so many threads.
+    pub(crate) fn hot_lines(&self, coarser: u32, touches: u64, threads: NonZeroUsize) -> Vec<u32> {
+        let mut known = self.hot.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = known.iter().position(|(of, _)| *of == coarser).unwrap_or_else(|| {
+            let revisits = self.in_parts(threads, |blobs| self.revisits(coarser, blobs));
+            known.push((coarser, self.hottest(revisits.into_iter().flatten().collect())));
+            known.len() - 1
+        });
+        let mut left = touches;
+        let fitting = known[at].1.iter().filter(|hot| {
+            let fits = hot.touches <= left;
+            left -= if fits { hot.touches } else { 0 };
+            fits
+        });
+        let mut lines: Vec<u32> = fitting.map(|hot| hot.line).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// What the blobs revisit, of lines that are so much coarser.
+    fn revisits(&self, coarser: u32, blobs: Range<u32>) -> Vec<Revisit> {
+        let mut counter = Counter::new();
+        for blob in blobs {
+            counter.begin(blob);
+            self.batches(blob, |touches| {
+                touches.iter().for_each(|touch| counter.touch(*touch, touch.line >> coarser));
+            });
+        }
+        counter.finish()
+    }
+
+    /// The hottest of the lines that blobs revisit.
+    fn hottest(&self, mut revisits: Vec<Revisit>) -> Vec<Hot> {
         if revisits.is_empty() {
             return Vec::new();
         }
@@ -157,15 +205,7 @@ impl Program {
             lines.into_iter().filter(|(_, known)| known.handovers >= HANDOVERS).collect();
         hot.sort_unstable_by_key(|(line, known)| (std::cmp::Reverse(known.handovers), *line));
         hot.truncate(MOST);
-        let mut left = touches;
-        hot.retain(|(_, known)| {
-            let fits = known.touches <= left;
-            left -= if fits { known.touches } else { 0 };
-            fits
-        });
-        let mut hot: Vec<u32> = hot.into_iter().map(|(line, _)| line).collect();
-        hot.sort_unstable();
-        hot
+        hot.into_iter().map(|(line, known)| Hot { line, touches: known.touches }).collect()
     }
 
     /// By blob, where its revisits end.
@@ -292,12 +332,7 @@ mod tests {
     }
 
     fn hot(program: &Program, touches: u64) -> Vec<u32> {
-        let mut counter = Counter::new();
-        for blob in 0..program.blobs.table.len() as u32 {
-            counter.begin(blob);
-            program.touches_of_blob(blob).for_each(|touch| counter.touch(touch, touch.line));
-        }
-        program.hot_lines(counter.finish(), touches)
+        program.hot_lines(0, touches, NonZeroUsize::MIN)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A recorded program.
 
 use crate::codec::Touches;
+use crate::hot::HotLines;
 use crate::lines::Spans;
 use crate::site::{Origins, Words};
 use crate::spot::{Block, Seen, Spots};
@@ -53,6 +54,7 @@ pub struct Program {
     pub(crate) atomics: Vec<u32>,
     pub(crate) stack_lines: u32,
     pub(crate) seen: Seen,
+    pub(crate) hot: HotLines,
 }
 
 impl Program {

@@ -13,10 +13,7 @@
 
 use std::{num::NonZeroUsize, ops::Range, thread};
 
-use crate::{
-    Program, StrandId, Touch,
-    hot::{Counter, Revisit},
-};
+use crate::{Program, StrandId, Touch};
 
 /// Classes of lines at most: the lines of a page, whose place in it dense numbers keep.
 const MOST: u32 = 64;
@@ -173,8 +170,8 @@ impl Sample {
 type Part = (Vec<KeptTouch>, Vec<u64>);
 
 impl Program {
-    /// The samples of the groups `wanted`, in their order, found in two passes on so many threads.
-    /// Time for the touches of all different strands, and once for all tasks.
+    /// The samples of the groups `wanted`, in their order, found on so many threads. Time for the
+    /// touches of all different strands; the first time twice that, and for all tasks.
     ///
     /// # Panics
     /// Where a group is wanted that `groups` does not have.
@@ -193,9 +190,8 @@ impl Program {
             let place = wanted.iter().position(|wanted| *wanted == u32::from(*group));
             *group = place.map_or(NO_GROUP, |place| place as u8);
         }
-        let revisits = self.in_parts(threads, |blobs| self.revisits(groups, blobs));
         let fitting = self.total_touches() / u64::from(groups.count);
-        let hot = self.hot_lines(revisits.into_iter().flatten().collect(), fitting);
+        let hot = self.hot_lines(groups.coarser, fitting, threads);
         let kept = Kept { groups, table, hot: &hot, wanted: wanted.len() };
         let parts = self.in_parts(threads, |blobs| self.sample_part(&kept, blobs));
         let mut samples: Vec<_> = wanted
@@ -242,7 +238,7 @@ impl Program {
     }
 
     /// What `part` makes of ranges of blobs, in their order, each on a thread of its own.
-    fn in_parts<R: Send>(
+    pub(crate) fn in_parts<R: Send>(
         &self,
         threads: NonZeroUsize,
         part: impl Fn(Range<u32>) -> R + Sync,
@@ -256,19 +252,8 @@ impl Program {
         })
     }
 
-    /// What the blobs revisit, of the lines that `groups` are of.
-    fn revisits(&self, groups: LineGroups, blobs: Range<u32>) -> Vec<Revisit> {
-        let mut counter = Counter::new();
-        for blob in blobs {
-            counter.begin(blob);
-            self.batches(blob, |touches| {
-                touches.iter().for_each(|touch| counter.touch(*touch, touch.line >> groups.coarser))
-            });
-        }
-        counter.finish()
-    }
-
-    fn batches(&self, blob: u32, mut each: impl FnMut(&[Touch])) {
+    /// The touches of a blob, some at a time.
+    pub(crate) fn batches(&self, blob: u32, mut each: impl FnMut(&[Touch])) {
         let mut batch = [Touch::default(); 256];
         let mut touches = self.touches_of_blob(blob);
         loop {

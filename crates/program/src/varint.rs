@@ -75,9 +75,8 @@ impl<'a> Cursor<'a> {
     pub(crate) fn little<const N: usize>(&mut self) -> Option<u64> {
         let bytes: &[u8; N] = self.bytes.get(self.at..)?.first_chunk()?;
         self.at += N;
-        let mut word = [0; 8];
-        word[..N].copy_from_slice(bytes);
-        Some(u64::from_le_bytes(word))
+        // One load or two; a copy into a longer array would be a call.
+        Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
     /// The next variable-length integer; none when it is cut off or does not fit 64 bits.

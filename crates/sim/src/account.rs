@@ -244,14 +244,10 @@ impl Handovers {
 /// turns, one apart.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Strides {
-    runs: [Run; Self::RUNS],
+    /// Each run's last line, and the distance to it from the one before.
+    last: [u32; Self::RUNS],
+    distance: [i32; Self::RUNS],
     next: usize,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Run {
-    last: u32,
-    distance: i32,
 }
 
 impl Strides {
@@ -259,23 +255,32 @@ impl Strides {
     /// Lines further apart are of different runs.
     const FARTHEST: u32 = 1 << 14;
 
-    /// Whether `line` goes on with a run. Its distance is two lines or more.
+    /// Whether `line`, below 2³⁰, goes on with a run. Its distance is two lines or more.
+    ///
+    /// All runs are compared, without a branch, so that a vector does it: this is asked for every
+    /// miss, and of lines at random no branch can be foreseen.
     pub(crate) fn goes_on(&mut self, line: u32) -> bool {
-        let from = |run: &Run| line.wrapping_sub(run.last).cast_signed();
-        let is_next = |run: &&mut Run| {
-            let (own, known) = (from(run), run.distance);
-            let are_strides = own.unsigned_abs() > 1 && known.unsigned_abs() > 1;
-            own == known || are_strides && own.abs_diff(known) == 1
-        };
-        if let Some(run) = self.runs.iter_mut().find(is_next) {
-            run.last = line;
-            return run.distance.unsigned_abs() > 1;
+        let from = self.last.map(|last| line.wrapping_sub(last).cast_signed());
+        let is_next: [u8; Self::RUNS] = std::array::from_fn(|run| {
+            let (own, known) = (from[run], self.distance[run]);
+            let are_strides = (own.unsigned_abs() > 1) & (known.unsigned_abs() > 1);
+            let apart = own.wrapping_sub(known);
+            u8::from((apart == 0) | are_strides & ((apart == 1) | (apart == -1)))
+        });
+        let first = u64::from_le_bytes(is_next).trailing_zeros() as usize / 8;
+        if let Some(last) = self.last.get_mut(first) {
+            *last = line;
+            return self.distance[first].unsigned_abs() > 1;
         }
-        let nearest = self.runs.iter_mut().min_by_key(|run| from(run).unsigned_abs());
-        if let Some(run) = nearest.filter(|run| from(run).unsigned_abs() < Self::FARTHEST) {
-            *run = Run { last: line, distance: from(run) };
+        // The nearest; of several, the first.
+        let far = from.map(|from| from.unsigned_abs().min(Self::FARTHEST));
+        let order: [u32; Self::RUNS] =
+            std::array::from_fn(|run| far[run] * Self::RUNS as u32 + run as u32);
+        let nearest = order.into_iter().fold(u32::MAX, u32::min) as usize % Self::RUNS;
+        if far[nearest] < Self::FARTHEST {
+            (self.last[nearest], self.distance[nearest]) = (line, from[nearest]);
         } else {
-            self.runs[self.next] = Run { last: line, distance: 0 };
+            (self.last[self.next], self.distance[self.next]) = (line, 0);
             self.next = (self.next + 1) % Self::RUNS;
         }
         false

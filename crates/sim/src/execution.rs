@@ -13,10 +13,10 @@ use crate::{
     work,
 };
 
-/// Touches decoded ahead.
+/// Touches decoded ahead: a power of two.
 const AHEAD: usize = 64;
-/// More are decoded when no more than these are left: each then has that many before it to be
-/// brought near by the simulating machine.
+/// More are decoded when no more than these are left, and one is planned that many touches ahead:
+/// what it looks at has that long to be brought near by the simulating machine.
 const FAR: usize = 16;
 /// So many touches ahead, what depends on what was brought near is prepared.
 const NEAR: usize = 6;
@@ -69,11 +69,13 @@ impl Source<'_> {
 #[derive(Debug)]
 pub(crate) struct Execution<'a> {
     touches: Source<'a>,
-    /// Touches decoded ahead; from `at` on they are still to be made.
+    /// Touches decoded ahead, each at its number modulo the length, as are their plans.
     ahead: [Touch; AHEAD],
-    /// Their plans.
     plans: [PrefetchPlan; AHEAD],
+    /// The number of the next touch; those below `planned` have plans, those below `filled` are
+    /// decoded.
     at: usize,
+    planned: usize,
     filled: usize,
     /// Operations between two touches of all lines, in fractions of [`OPERATION`].
     stride: u64,
@@ -104,6 +106,7 @@ impl<'a> Execution<'a> {
             ahead: [NO_TOUCH; AHEAD],
             plans: [PrefetchPlan::default(); AHEAD],
             at: 0,
+            planned: 0,
             filled: 0,
             stride: left.checked_div(count).unwrap_or(0),
             left,
@@ -156,10 +159,11 @@ impl<'a> Execution<'a> {
         let (waits, behind) = &mut hardware.waits[worker.index()];
         let (mut waits, behind) = (std::mem::take(waits), *behind);
         let flight = hardware.flight.shared_by(sharers);
+        let flights = [flight, flight.single()].map(|flight| flight.at_pace(ticks_per_op));
         let (mut clock, mut made, mut worked) = (now, 0, Ticks::default());
         while clock <= until {
             if self.filled - self.at <= FAR {
-                self.decode::<HOT>(hardware, worker);
+                self.decode();
                 if self.at == self.filled {
                     hardware.waits[worker.index()].0 = waits;
                     let (end, ended) = self.tail(clock, until, ticks_per_op);
@@ -171,12 +175,12 @@ impl<'a> Execution<'a> {
                     return (end, ended, made);
                 }
             }
-            if let Some(next) = self.plans[..self.filled].get(self.at + NEAR)
-                && !hardware.is_hot::<HOT>(self.ahead[self.at + NEAR])
-            {
-                hardware.caches.prepare(next);
+            self.plan::<HOT>(hardware, worker);
+            let next = (self.at + NEAR) % AHEAD;
+            if self.at + NEAR < self.planned && !hardware.is_hot::<HOT>(self.ahead[next]) {
+                hardware.caches.prepare(&self.plans[next]);
             }
-            let (plan, touch) = (&self.plans[self.at], self.ahead[self.at]);
+            let (plan, touch) = (&self.plans[self.at % AHEAD], self.ahead[self.at % AHEAD]);
             let ahead = clock.since(turn);
             if clock > turn && hardware.awaits_its_turn::<HOT>(worker, plan, touch, ahead) {
                 break;
@@ -189,7 +193,7 @@ impl<'a> Execution<'a> {
             let position = behind + self.operations * OPERATION - self.left;
             worked += step;
             let now = Now { clock: clock + step, position, pace: ticks_per_op };
-            clock = wait_for::<HOT>(hardware, worker, &mut waits, flight, now, plan, touch);
+            clock = wait_for::<HOT>(hardware, worker, &mut waits, flights, now, plan, touch);
             self.at += 1;
             made += 1;
         }
@@ -198,19 +202,22 @@ impl<'a> Execution<'a> {
         (clock, false, made)
     }
 
-    /// Decodes as many touches as there is room for behind those still to be made, and has the
-    /// simulating machine fetch what they will look at.
-    fn decode<const HOT: bool>(&mut self, hardware: &Hardware, worker: WorkerId) {
-        self.ahead.copy_within(self.at..self.filled, 0);
-        self.plans.copy_within(self.at..self.filled, 0);
-        self.filled -= self.at;
-        self.at = 0;
-        let fresh = &mut self.ahead[self.filled..];
-        let count = self.touches.next_batch(fresh);
-        for (touch, plan) in fresh[..count].iter().zip(&mut self.plans[self.filled..]) {
-            *plan = hardware.plan::<HOT>(worker, *touch);
+    /// Decodes touches behind those still to be made, as many as lie side by side.
+    fn decode(&mut self) {
+        let (start, room) = (self.filled % AHEAD, AHEAD - (self.filled - self.at));
+        let fresh = &mut self.ahead[start..AHEAD.min(start + room)];
+        self.filled += self.touches.next_batch(fresh);
+    }
+
+    /// Plans the touches up to [`FAR`] ahead, and has the simulating machine fetch what they will
+    /// look at: one at a time, as it can wait for some sixteen lines only.
+    #[inline(always)]
+    fn plan<const HOT: bool>(&mut self, hardware: &Hardware, worker: WorkerId) {
+        while self.planned < self.filled.min(self.at + FAR) {
+            let next = self.planned % AHEAD;
+            self.plans[next] = hardware.plan::<HOT>(worker, self.ahead[next]);
+            self.planned += 1;
         }
-        self.filled += count;
     }
 
     /// Runs the operations after the last touch: all of them, for a strand that touches nothing.
@@ -231,13 +238,14 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Makes one touch of `worker`, which has come to `now`. Returns when the worker goes on.
+/// Makes one touch of `worker`, which has come to `now`, where a line or a single one flies so.
+/// Returns when the worker goes on.
 #[inline(always)]
 fn wait_for<const HOT: bool>(
     hardware: &mut Hardware,
     worker: WorkerId,
     waits: &mut Waits,
-    flight: InFlight,
+    [flight, single]: [InFlight; 2],
     mut now: Now,
     plan: &PrefetchPlan,
     touch: Touch,
@@ -249,7 +257,7 @@ fn wait_for<const HOT: bool>(
     let clock = now.clock;
     let line = hardware.touch::<HOT>(worker, plan, touch, clock);
     let (wait, reason) = match hardware.hot_waits::<HOT>(worker, touch) {
-        Some(waits) => waits.line(flight.single(), now, touch, line),
+        Some(waits) => waits.line(single, now, touch, line),
         None => waits.line(flight, now, touch, line),
     };
     hardware.charge(worker, wait, reason);

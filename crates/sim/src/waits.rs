@@ -15,8 +15,6 @@
 //! one latency before they are needed. So a core waits for the slower of the stream and its own
 //! operations, not for their sum.
 
-use std::collections::VecDeque;
-
 use befit_program::Touch;
 
 use crate::{account::Part, clock::Ticks, hardware::Line};
@@ -36,6 +34,8 @@ pub(crate) struct InFlight {
     sharers: u64,
     /// Lines that one stands for ([`crate::sampled`]).
     each: u64,
+    /// How long the window's operations take; 0 until the [pace](Self::at_pace) is told.
+    covers: Ticks,
 }
 
 impl InFlight {
@@ -56,7 +56,13 @@ impl InFlight {
             walk: 1.0 / walks.max(1.0),
             sharers: 1,
             each,
+            covers: Ticks::default(),
         }
+    }
+
+    /// The same where a unit of positions takes so many ticks.
+    pub(crate) fn at_pace(self, pace: f64) -> Self {
+        Self { covers: Ticks((self.window as f64 * pace) as u64), ..self }
     }
 
     /// What one of `sharers` hardware threads has of it.
@@ -118,11 +124,70 @@ struct Miss {
     reason: Reason,
 }
 
+/// Misses in flight, by position; some of them may be there already. Those before `first` are over.
+#[derive(Clone, Debug, Default)]
+struct Flying {
+    misses: Vec<Miss>,
+    first: usize,
+}
+
+impl Flying {
+    /// So many misses are kept, with those that are over, before room is made of the latter.
+    const KEPT: usize = 64;
+
+    fn len(&self) -> usize {
+        self.misses.len() - self.first
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn clear(&mut self) {
+        self.misses.clear();
+        self.first = 0;
+    }
+
+    fn push(&mut self, miss: Miss) {
+        if self.misses.len() >= Self::KEPT || self.is_empty() {
+            self.misses.drain(..self.first);
+            self.first = 0;
+        }
+        self.misses.push(miss);
+    }
+
+    /// Takes the first one out if its window has ended at `position`.
+    #[inline]
+    fn take_ended(&mut self, position: u64) -> Option<Miss> {
+        let first = self.misses.get(self.first).filter(|first| first.end <= position)?;
+        self.first += 1;
+        Some(*first)
+    }
+
+    /// Keeps those that are not there at `clock`. Without branches: which these are cannot be
+    /// foreseen.
+    fn keep_from(&mut self, clock: Ticks) {
+        let mut kept = 0;
+        for i in self.first..self.misses.len() {
+            let miss = self.misses[i];
+            self.misses[kept] = miss;
+            kept += usize::from(miss.there > clock);
+        }
+        self.misses.truncate(kept);
+        self.first = 0;
+    }
+
+    /// Takes out the one that is there first.
+    fn take_first_there(&mut self) -> Option<Miss> {
+        let next = (self.first..self.misses.len()).min_by_key(|i| self.misses[*i].there)?;
+        Some(self.misses.remove(next))
+    }
+}
+
 /// What a core has in flight and will wait for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
-    /// What is in flight, by position; some of it may be there already.
-    flying: VecDeque<Miss>,
+    flying: Flying,
     /// When the last of them is there.
     until: Ticks,
     /// The time that the operations up to the newest one's end take from its beginning.
@@ -157,7 +222,7 @@ impl Waits {
     #[inline]
     pub(crate) fn before(&mut self, now: Now) -> Ticks {
         let mut clock = now.clock;
-        while let Some(first) = self.flying.pop_front_if(|first| first.end <= now.position) {
+        while let Some(first) = self.flying.take_ended(now.position) {
             // The operations behind the window's end were made after the wait.
             let behind = Ticks(((now.position - first.end) as f64 * now.pace) as u64);
             let goes_on = first.there + behind;
@@ -199,9 +264,9 @@ impl Waits {
         if self.there > self.until {
             (self.until, self.reason) = (self.there, reason);
         }
-        self.covered = clock + Ticks((flight.window as f64 * now.pace) as u64);
+        self.covered = clock + flight.covers;
         let end = now.position + flight.window;
-        self.flying.push_back(Miss { end, there: self.there, reason });
+        self.flying.push(Miss { end, there: self.there, reason });
         wait
     }
 
@@ -211,11 +276,10 @@ impl Waits {
         if self.flying.len() < buffers as usize {
             return Ticks::default();
         }
-        self.flying.retain(|miss| miss.there > clock);
+        self.flying.keep_from(clock);
         let mut free = clock;
         while self.flying.len() >= buffers as usize {
-            let next = (0..self.flying.len()).min_by_key(|i| self.flying[*i].there);
-            let Some(next) = next.and_then(|i| self.flying.remove(i)) else { break };
+            let Some(next) = self.flying.take_first_there() else { break };
             (free, self.waited) = (next.there, next.reason);
         }
         free.since(clock)
@@ -298,7 +362,7 @@ impl Waits {
         }
         let away = now.since(self.left);
         (self.until, self.covered) = (self.until + away, self.covered + away);
-        for miss in &mut self.flying {
+        for miss in &mut self.flying.misses {
             miss.there += away;
         }
     }
@@ -316,6 +380,7 @@ mod tests {
 
     /// The time at which misses of these positions and latencies are over, an operation a tick.
     fn time(flight: InFlight, misses: &[(u64, u64)]) -> u64 {
+        let flight = flight.at_pace(1.0);
         let mut waits = Waits::default();
         let (mut clock, mut at) = (Ticks::default(), 0);
         for &(position, latency) in misses {
@@ -372,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_miss_whose_address_is_still_to_come_begins_when_it_is_there() {
-        let flight = InFlight::new(1000, 8.0, 1.0, 1.0, 1, 1);
+        let flight = InFlight::new(1000, 8.0, 1.0, 1.0, 1, 1).at_pace(1.0);
         // Misses of 100 ticks, a tick apart, and hits; whether each depends on the one before.
         for (loads, expected) in [
             (&[(100, false), (100, false), (100, false)][..], 102),
@@ -404,7 +469,7 @@ mod tests {
             // An address that is still to come has no walk before.
             (2.0, true, 4 * 120),
         ] {
-            let flight = InFlight::new(1000, 8.0, 1.0, walks, 1, 1);
+            let flight = InFlight::new(1000, 8.0, 1.0, walks, 1, 1).at_pace(1.0);
             let (mut waits, now) =
                 (Waits::default(), Now { clock: Ticks(0), position: 0, pace: 1.0 });
             for _ in 0..4 {

@@ -18,7 +18,7 @@ use crate::{
     execution::OPERATION,
     hardware::Hardware,
     memory::{Memory, Passing},
-    waits::{Now, Reason, Takes, Waits},
+    waits::{InFlight, Now, Reason, Takes, Waits},
 };
 
 /// The method of [`fit`], counted up where it changes: what other methods found is not kept.
@@ -268,6 +268,8 @@ impl<'a> Serial<'a> {
         let pace = |k: usize| Ticks::cycles(1).0 as f64 * PACES[k] / OPERATION as f64;
         let steps: [Ticks; PACES.len()] =
             std::array::from_fn(|k| Ticks((stride as f64 * pace(k)) as u64));
+        let flights: [InFlight; PACES.len()] =
+            std::array::from_fn(|k| hardware.flight.at_pace(pace(k)));
         for touch in self.program.touches(strand) {
             let (line, access) = access(hardware, touch);
             let (from, from_memory) = match access.found {
@@ -296,13 +298,13 @@ impl<'a> Serial<'a> {
                 let bus = if from_memory { core.memory.read(worker, passing) } else { now.clock };
                 let reason = Reason { part: Part::Memory, line, ..Reason::default() };
                 core.clock += if touch.streaming {
-                    core.waits.stream(hardware.flight, now.clock, latency, stream, bus, reason)
+                    core.waits.stream(flights[k], now.clock, latency, stream, bus, reason)
                 } else {
                     let latency = latency + bus.since(now.clock);
                     let tables = (0..walk.from_memory).map(|_| core.memory.read(worker, passing));
                     let tables = tables.last().map_or(Ticks::default(), |at| at.since(now.clock));
                     let takes = Takes { walk: walk.time + tables, latency, dependent };
-                    core.waits.miss(hardware.flight, now, takes, reason)
+                    core.waits.miss(flights[k], now, takes, reason)
                 };
             }
         }

@@ -106,7 +106,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn literal(&mut self, code: u8) -> Result<(), &'static str> {
         if code < NEAR_END {
             return self.near(code);
@@ -115,7 +115,7 @@ impl Checker<'_> {
         self.apply(code, number)
     }
 
-    #[inline]
+    #[inline(always)]
     fn apply(&mut self, code: u8, number: u64) -> Result<(), &'static str> {
         match code {
             ..NEAR_END => self.near(code),
@@ -125,7 +125,7 @@ impl Checker<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn near(&mut self, code: u8) -> Result<(), &'static str> {
         let slot = slot(code);
         self.slots.kept[slot] = self.slots.kept[slot].moved(step(code)).ok_or(LEAVES)?;
@@ -148,7 +148,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn far(&mut self, code: u8, number: u64) -> Result<(), &'static str> {
         self.far = self.far.wrapping_add(number);
         let span = self.spans.find(self.far, &mut self.hint).ok_or(OUTSIDE)?;

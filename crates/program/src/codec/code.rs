@@ -35,7 +35,7 @@ pub(super) const STEPS: [u64; 4] = [0, 1, u64::MAX, 0];
 
 /// The token that begins with `code`, which is neither near nor a repeat: its code, reduced to
 /// [`FAR`] if it is far, and its number. None if it is cut off, or if there is no such token.
-#[inline]
+#[inline(always)]
 pub(super) fn read(cursor: &mut Cursor<'_>, code: u8) -> Option<(u8, u64)> {
     let high = |from: u8, bits: u32| u64::from((code - from) >> 1) << bits;
     let number = match code {

@@ -131,7 +131,7 @@ impl<'a> Touches<'a> {
         done
     }
 
-    #[inline]
+    #[inline(always)]
     fn literal(&mut self, code: u8) -> Touch {
         if code < NEAR_END {
             return self.near(code);
@@ -147,7 +147,7 @@ impl<'a> Touches<'a> {
         self.apply(self.history.code(from), self.history.number(from))
     }
 
-    #[inline]
+    #[inline(always)]
     fn apply(&mut self, code: u8, number: u64) -> Touch {
         match code {
             ..NEAR_END => self.near(code),
@@ -157,7 +157,7 @@ impl<'a> Touches<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn near(&mut self, code: u8) -> Touch {
         let slot = slot(code);
         let line = self.slots.kept[slot].wrapping_add(step(code));
@@ -178,7 +178,7 @@ impl<'a> Touches<'a> {
         touch(line, code, step)
     }
 
-    #[inline]
+    #[inline(always)]
     fn far(&mut self, code: u8, number: u64) -> Touch {
         self.far = self.far.wrapping_add(number);
         // Never the other case: the blob was made, or checked, with these spans.

@@ -466,6 +466,7 @@ impl Loading {
             atomics: self.atomics,
             stack_lines: self.stack_lines,
             seen: self.seen,
+            hot: Default::default(),
         })
     }
 }
