@@ -400,7 +400,7 @@ impl ProgramBuilder {
             places: self.places.names,
             classes: self.classes.table,
             work_run: None,
-            blobs: Blobs { bytes: out, table: self.blobs.table, spots, spot_ends },
+            blobs: Blobs { bytes: out, table: self.blobs.table, spots, spot_ends }.into(),
             spans,
             atomics,
             stack_lines,

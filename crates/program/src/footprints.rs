@@ -57,14 +57,14 @@ impl Program {
                 Step::Strand(strand) => {
                     let mut distinct = 0;
                     let mut read = 0;
-                    for touch in self.touches(strand) {
+                    self.touches(strand).for_each(|touch| {
                         read += 1;
                         if touch.stack {
-                            continue;
+                            return;
                         }
                         let before = std::mem::replace(&mut last[touch.line as usize], next + 1);
                         if before == next + 1 {
-                            continue;
+                            return;
                         }
                         distinct += 1;
                         let counts_from = open.partition_point(|task| task.start < before);
@@ -75,7 +75,7 @@ impl Program {
                                 open[outside].lines -= 1;
                             }
                         }
-                    }
+                    });
                     if let Some(task) = open.last_mut() {
                         task.strand = task.strand.max(distinct);
                     }

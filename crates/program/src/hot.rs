@@ -159,9 +159,8 @@ impl Program {
         let mut counter = Counter::new();
         for blob in blobs {
             counter.begin(blob);
-            self.batches(blob, |touches| {
-                touches.iter().for_each(|touch| counter.touch(*touch, touch.line >> coarser));
-            });
+            self.touches_of_blob(blob)
+                .for_each(|touch| counter.touch(touch, touch.line >> coarser));
         }
         counter.finish()
     }

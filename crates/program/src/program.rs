@@ -1,5 +1,7 @@
 //! A recorded program.
 
+use std::sync::Arc;
+
 use crate::codec::Touches;
 use crate::hot::HotLines;
 use crate::lines::Spans;
@@ -29,8 +31,8 @@ pub(crate) struct Cost {
 /// different combination of declared sizes, site and captured words.
 ///
 /// Methods that take a [`TaskId`] or [`StrandId`] panic when the program has no such task or
-/// strand.
-#[derive(Debug)]
+/// strand. A clone shares the blobs.
+#[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) meta: Meta,
     pub(crate) root_declared: Declared,
@@ -48,13 +50,14 @@ pub struct Program {
     pub(crate) places: Vec<Box<str>>,
     pub(crate) classes: Vec<Class>,
     pub(crate) work_run: Option<WorkRun>,
-    pub(crate) blobs: Blobs,
+    pub(crate) blobs: Arc<Blobs>,
     pub(crate) spans: Spans,
     /// Dense lines, ascending.
     pub(crate) atomics: Vec<u32>,
     pub(crate) stack_lines: u32,
     pub(crate) seen: Seen,
-    pub(crate) hot: HotLines,
+    /// Found when first asked for; of the blobs and the tasks.
+    pub(crate) hot: Arc<HotLines>,
 }
 
 impl Program {
@@ -104,6 +107,13 @@ impl Program {
                 _ => None,
             }
         })
+    }
+
+    /// Whether this is a clone of `other`, or the other way round, as far as touches and tasks go:
+    /// [samples](Self::samples) of one are samples of the other. True of what
+    /// [`Self::with_sizes`] has made of a clone.
+    pub fn has_touches_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.blobs, &other.blobs)
     }
 
     /// The steps of the serial execution, the root's end the last.

@@ -252,18 +252,6 @@ impl Program {
         })
     }
 
-    /// The touches of a blob, some at a time.
-    pub(crate) fn batches(&self, blob: u32, mut each: impl FnMut(&[Touch])) {
-        let mut batch = [Touch::default(); 256];
-        let mut touches = self.touches_of_blob(blob);
-        loop {
-            match touches.next_batch(&mut batch) {
-                0 => return,
-                n => each(&batch[..n]),
-            }
-        }
-    }
-
     fn sample_part(&self, kept: &Kept<'_>, blobs: Range<u32>) -> Vec<Part> {
         let mut parts = vec![(Vec::new(), Vec::with_capacity(blobs.len())); kept.wanted];
         let Kept { groups: LineGroups { coarser, modulus, .. }, .. } = *kept;
@@ -271,23 +259,21 @@ impl Program {
         let (filter, first_hot) = (kept.filter(), kept.groups.kept(self.lines()));
         for blob in blobs {
             let before: Vec<usize> = parts.iter().map(|part: &Part| part.0.len()).collect();
-            self.batches(blob, |touches| {
-                for touch in touches {
-                    let line = touch.line >> coarser;
-                    if filter[hash(line)]
-                        && !touch.stack
-                        && let Ok(place) = kept.hot.binary_search(&line)
-                    {
-                        let touch = KeptTouch::new(*touch, first_hot + place as u32);
-                        parts.iter_mut().for_each(|part| part.0.push(touch));
-                        continue;
-                    }
-                    let class = (line & (modulus - 1)) as usize % MOST as usize;
-                    let (group, place) = kept.table[class];
-                    if let Some((kept, _)) = parts.get_mut(usize::from(group)) {
-                        let line = (line >> bits) * classes + u32::from(place);
-                        kept.push(KeptTouch::new(*touch, line));
-                    }
+            self.touches_of_blob(blob).for_each(|touch| {
+                let line = touch.line >> coarser;
+                if filter[hash(line)]
+                    && !touch.stack
+                    && let Ok(place) = kept.hot.binary_search(&line)
+                {
+                    let touch = KeptTouch::new(touch, first_hot + place as u32);
+                    parts.iter_mut().for_each(|part| part.0.push(touch));
+                    return;
+                }
+                let class = (line & (modulus - 1)) as usize % MOST as usize;
+                let (group, place) = kept.table[class];
+                if let Some((kept, _)) = parts.get_mut(usize::from(group)) {
+                    let line = (line >> bits) * classes + u32::from(place);
+                    kept.push(KeptTouch::new(touch, line));
                 }
             });
             for (part, before) in parts.iter_mut().zip(before) {

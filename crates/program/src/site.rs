@@ -63,7 +63,7 @@ pub(crate) type Words = Vec<(u16, u64)>;
 
 /// What is known of tasks where they are forked, each different combination once: what they
 /// declare, their site, and their captured words. 16 bytes each, and the words that are not 0.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Origins {
     rows: Vec<Row>,
     /// The words of all rows, one after another, as [`pack`] writes them; nothing where there are

@@ -145,7 +145,7 @@ pub(crate) fn check(bytes: &[u8], count: usize) -> Result<(), &'static str> {
 }
 
 /// What is known of the code and of the data of a program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// By [`SpotId`]; the first is unknown.
     pub(crate) spots: Vec<Option<Source>>,

@@ -10,7 +10,7 @@ pub(crate) struct Strand {
 }
 
 /// All strands; those that are alike stand once.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Strands {
     different: Vec<Strand>,
     /// Per strand, which of `different`.

@@ -248,13 +248,13 @@ impl<'a> Serial<'a> {
 
     /// The strand's accesses to the caches, without their waits.
     fn pass(&mut self, strand: StrandId) {
-        for touch in self.program.touches(strand) {
+        self.program.touches(strand).for_each(|touch| {
             let (line, access) = access(&mut self.hardware, touch);
             let near = matches!(access.found, Found::Own(at) if self.hardware.is_nearest(at));
             if !near {
                 self.hardware.walk(WorkerId(0), line);
             }
-        }
+        });
     }
 
     /// The cycles that the strand takes at each pace.
@@ -270,7 +270,7 @@ impl<'a> Serial<'a> {
             std::array::from_fn(|k| Ticks((stride as f64 * pace(k)) as u64));
         let flights: [InFlight; PACES.len()] =
             std::array::from_fn(|k| hardware.flight.at_pace(pace(k)));
-        for touch in self.program.touches(strand) {
+        self.program.touches(strand).for_each(|touch| {
             let (line, access) = access(hardware, touch);
             let (from, from_memory) = match access.found {
                 Found::Own(cluster) | Found::Sibling(cluster) => (cluster.index(), false),
@@ -307,7 +307,7 @@ impl<'a> Serial<'a> {
                     core.waits.miss(flights[k], now, takes, reason)
                 };
             }
-        }
+        });
         let rest = end - self.position;
         self.position = end;
         for (k, core) in self.cores.iter_mut().enumerate() {

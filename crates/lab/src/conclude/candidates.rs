@@ -1,9 +1,9 @@
 //! What may help against a cause: the changes that are worth a simulation.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, convert::Infallible};
 
 use befit_machine::{Bytes, ClusterId, MOST_PAGES, Machine, Placement, WorkerId};
-use befit_program::{Footprint, Program, TaskId};
+use befit_program::{Declared, Footprint, Program, SizesFrom, TaskId};
 use befit_sched::{Options, SchedulerKind, Thresholds};
 use serde::Serialize;
 
@@ -12,7 +12,10 @@ use super::{
     change::{Rewrite, rewritten},
     find,
 };
-use crate::{SimulationPlan, Summary};
+use crate::{
+    SimulationPlan, Summary,
+    parallel::{self, threads},
+};
 
 /// σ that are tried.
 const SIGMAS: [f64; 3] = [1.0, 0.5, 0.25];
@@ -164,8 +167,17 @@ impl Comparison<'_> {
                 thresholds.too_small_for(size) != thresholds.too_small_for(measured)
             })
         });
-        let program = differs.then(|| rewritten(self.program, &Rewrite::Sizes(footprints)))??;
-        Some(Candidate { program: Some(program), ..self.candidate(Change::Sizes, scheduler) })
+        let with_measured = |program: &Program, task: TaskId| {
+            let (declared, found) = (program.declared(task), footprints[task.0 as usize]);
+            Declared {
+                size: declared.size.map(|_| Bytes(found.task.0 * line)),
+                strand: declared.strand.map(|_| Bytes(found.strand.0 * line)),
+            }
+        };
+        differs.then(|| {
+            let program = self.program.clone().with_sizes(SizesFrom::Measured, with_measured);
+            Candidate { program: Some(program), ..self.candidate(Change::Sizes, scheduler) }
+        })
     }
 
     pub(super) fn own_lines(&self) -> Vec<Candidate> {
@@ -185,15 +197,17 @@ impl Comparison<'_> {
         let leaves = find::leaves(self.program);
         let most = find::longest_grain(self.best, leaves["tasks"]);
         let times = find::least_grain(self.best).min(most);
-        let each = [times, times.sqrt()].into_iter().filter(|times| *times >= 2.0);
-        let with = |times: f64| {
+        let mut each = vec![times, times.sqrt()];
+        each.retain(|times| *times >= 2.0);
+        let with = |times: &f64| -> Result<_, Infallible> {
             let operations = (times * leaves["operations"]) as u64;
-            let program = rewritten(self.program, &Rewrite::Coarser(operations))?;
-            let change = Change::Coarser { times: times as u64, operations };
+            let program = rewritten(self.program, &Rewrite::Coarser(operations));
+            let change = Change::Coarser { times: *times as u64, operations };
             let candidate = self.candidate(change, self.best.scheduler);
-            Some(Candidate { program: Some(program), ..candidate })
+            Ok(program.map(|program| Candidate { program: Some(program), ..candidate }))
         };
-        each.filter_map(with).collect()
+        let Ok(candidates) = parallel::map(&each, threads(), |_| 1, with);
+        candidates.into_iter().flatten().collect()
     }
 
     fn fewer_sockets(&self) -> Vec<Candidate> {

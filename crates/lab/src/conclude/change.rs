@@ -5,10 +5,8 @@
 
 use std::collections::HashSet;
 
-use befit_machine::Bytes;
 use befit_program::{
-    BuildError, ClassWork, Declared, Footprint, Op, Program, ProgramBuilder, ScopeId, StrandId,
-    TaskId, WorkRun,
+    BuildError, ClassWork, Op, Program, ProgramBuilder, ScopeId, StrandId, TaskId, WorkRun,
 };
 
 /// Forks below one another in a program that can be built anew.
@@ -17,8 +15,6 @@ const DEEPEST: u32 = 4096;
 /// What to change.
 #[derive(Debug)]
 pub(super) enum Rewrite<'a> {
-    /// Each task that declares a size declares what it touches.
-    Sizes(&'a [Footprint]),
     /// Each worker has its own copy of these lines.
     Private(&'a HashSet<u32>),
     /// Tasks of fewer operations are no tasks of their own: their parents run them, or several
@@ -40,8 +36,7 @@ pub(super) fn rewritten(program: &Program, rewrite: &Rewrite) -> Option<Program>
         strand: Picoseconds::default(),
         strands: Vec::new(),
     };
-    let root = rewriter.declared(TaskId(0));
-    rewriter.builder.declare_root(root);
+    rewriter.builder.declare_root(program.declared(TaskId(0)));
     rewriter.task(TaskId(0)).ok()?;
     rewriter.finish().ok()
 }
@@ -99,17 +94,6 @@ struct Batch {
 }
 
 impl Rewriter<'_> {
-    fn declared(&self, task: TaskId) -> Declared {
-        let declared = self.program.declared(task);
-        let Rewrite::Sizes(footprints) = self.rewrite else { return declared };
-        let line = self.program.meta().line_size.0;
-        let found = footprints[task.0 as usize];
-        Declared {
-            size: declared.size.map(|_| Bytes(found.task.0 * line)),
-            strand: declared.strand.map(|_| Bytes(found.strand.0 * line)),
-        }
-    }
-
     /// The body of `task`, which is open.
     fn task(&mut self, task: TaskId) -> Result<(), BuildError> {
         let mut batch = Batch::default();
@@ -166,7 +150,7 @@ impl Rewriter<'_> {
         self.ends();
         let site = self.program.sites()[self.program.site(task).0 as usize];
         let place = self.builder.place(self.program.place(site.place))?;
-        self.builder.fork_at(scope, self.declared(task), place)?;
+        self.builder.fork_at(scope, self.program.declared(task), place)?;
         Ok(())
     }
 
@@ -188,7 +172,7 @@ impl Rewriter<'_> {
 
     fn strand(&mut self, strand: StrandId) {
         let work = self.program.work(strand);
-        for touch in self.program.touches(strand) {
+        self.program.touches(strand).for_each(|touch| {
             let own = matches!(self.rewrite, Rewrite::Private(lines)
                 if !touch.stack && lines.contains(&touch.line));
             // Stack lines beyond those of the recording: one for each line's hash.
@@ -198,7 +182,7 @@ impl Rewriter<'_> {
                 u64::from(touch.line)
             };
             self.builder.touch(line, touch.write, touch.stack || own);
-        }
+        });
         self.builder.work(work.loads, work.stores, work.blocks);
         let class = self.program.class(strand).0 as usize;
         let run = self.program.work_run();
@@ -253,11 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_what_is_touched_and_private_lines_are_on_the_stack() {
+    fn private_lines_are_on_the_stack() {
         let program = testing::program();
-        let footprints = program.footprints(&|_| {});
-        let measured = rewritten(&program, &Rewrite::Sizes(&footprints)).unwrap();
-        assert_eq!(measured.declared(TaskId(1)).size, Some(Bytes(256 * 64)));
         let lines = HashSet::from([0, 5]);
         let private = rewritten(&program, &Rewrite::Private(&lines)).unwrap();
         let on_stack = |program: &Program| {

@@ -2,7 +2,8 @@
 
 use std::{ops::RangeInclusive, sync::OnceLock};
 
-use befit_program::{Footprint, SizesFrom};
+use befit_machine::Machine;
+use befit_program::{Footprint, LineGroups, Program, SizesFrom};
 use befit_sched::SchedulerKind;
 use befit_sim::{Bounds, Costs, Outcome, Part, Settings};
 
@@ -222,10 +223,19 @@ impl<'a> Trials<'a> {
         if self.left() == 0 {
             return Ok(()); // a longer grain would be made for nothing
         }
-        let mut gains = Vec::new();
-        for candidate in self.about.coarser() {
-            gains.push(self.gain_over(candidate, self.about.best)?);
-        }
+        let mut coarser = self.about.coarser();
+        coarser.truncate(self.left() as usize);
+        let times = self.simulate(&coarser, CHOOSING..=CHOOSING)?;
+        let without = self.about.best.runs.first().map_or(0, |run| run.time.0);
+        let with = times.into_iter().filter_map(|times| times.first().copied());
+        let gains: Vec<f64> = coarser
+            .into_iter()
+            .zip(with)
+            .map(|(candidate, with)| {
+                self.chosen.push((candidate, with));
+                1.0 - with as f64 / without.max(1) as f64
+            })
+            .collect();
         if gains.iter().all(|gain| *gain < share / 2.0) {
             for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
                 loss.cause = Cause::InputTooSmall;
@@ -305,27 +315,54 @@ impl<'a> Trials<'a> {
         let touches = self.about.program.total_touches() * jobs.len() as u64;
         let title = format!("{}: what else may help", self.about.program.meta().name);
         self.progress.simulating(&title, jobs.len(), touches);
+        // Those of other touches are taken when these are simulated.
+        let same = jobs.iter().filter(|(candidate, _)| self.has_same_touches(candidate));
+        let needed: Result<Vec<_>, LabError> =
+            same.map(|(candidate, seed)| Ok((self.groups(candidate)?, *seed))).collect();
+        let samples = Samples::of(self.about.program, needed?.into_iter());
         let time = |(candidate, seed): &(&Candidate, u64)| {
-            self.one(candidate, *seed).map(|outcome| outcome.time.0)
+            self.one(candidate, *seed, &samples).map(|outcome| outcome.time.0)
         };
         let times = parallel::map(&jobs, threads(), |_| 1, time)?;
         self.progress.finished();
         Ok(times.chunks(count).map(<[u64]>::to_vec).collect())
     }
 
-    fn one(&self, candidate: &Candidate, seed: u64) -> Result<Outcome, LabError> {
+    /// The groups of lines of which each simulation of the candidate takes one.
+    fn groups(&self, candidate: &Candidate) -> Result<Option<LineGroups>, LabError> {
+        let (program, machine) = self.simulated(candidate);
+        let one_in = self.about.best.sampled.as_ref().map(|sampled| sampled.one_in);
+        self.about.plan.sampling.groups_beside(one_in, program, machine)
+    }
+
+    /// The program and the machine that the candidate is simulated with.
+    fn simulated<'b>(&'b self, candidate: &'b Candidate) -> (&'b Program, &'b Machine) {
         let program = candidate.program.as_ref().unwrap_or(self.about.program);
-        let machine = candidate.machine.as_ref().unwrap_or(self.about.machine);
+        (program, candidate.machine.as_ref().unwrap_or(self.about.machine))
+    }
+
+    fn has_same_touches(&self, candidate: &Candidate) -> bool {
+        self.simulated(candidate).0.has_touches_of(self.about.program)
+    }
+
+    /// Simulates the candidate; `samples` are those of the program as it was recorded.
+    fn one(
+        &self,
+        candidate: &Candidate,
+        seed: u64,
+        samples: &Samples,
+    ) -> Result<Outcome, LabError> {
+        let (program, machine) = self.simulated(candidate);
         let costs = Costs::of(&machine.prices).shrunk(self.about.plan.shrink);
         let (scheduler, options) = (candidate.scheduler, candidate.options);
         let settings =
             Settings { options, costs, accounted: false, ..Settings::new(scheduler, seed) };
         let advance = |touches| self.progress.advance(touches);
         let bounds = Bounds::of(program, machine);
-        let one_in = self.about.best.sampled.as_ref().map(|sampled| sampled.one_in);
-        let groups = self.about.plan.sampling.groups_beside(one_in, program, machine)?;
-        let samples = Samples::of(program, std::iter::once((groups, seed)));
-        let sample = samples.get(groups, seed);
+        let groups = self.groups(candidate)?;
+        let changed = !self.has_same_touches(candidate);
+        let own = changed.then(|| Samples::of(program, std::iter::once((groups, seed))));
+        let sample = own.as_ref().unwrap_or(samples).get(groups, seed);
         let outcome = befit_sim::run_within(program, sample, machine, &settings, bounds, &advance);
         outcome.map_err(|why| {
             LabError::Failed(format!("{scheduler} on {} with seed {seed}: {why}", machine.name))

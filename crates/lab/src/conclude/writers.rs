@@ -60,12 +60,12 @@ pub(crate) fn of(program: &Program, lines: &[u32]) -> HashMap<u32, Writers> {
         match step {
             Step::Strand(strand) => {
                 let Some((task, _)) = open.last_mut() else { break };
-                for touch in program.touches(strand) {
+                program.touches(strand).for_each(|touch| {
                     if touch.write && !touch.stack && wanted.contains(&touch.line) {
                         let most = task.most.entry(touch.line).or_default();
                         *most = (*most).max(1);
                     }
-                }
+                });
             }
             Step::Fork { scope, .. } => open.push((Open::default(), scope)),
             Step::Sync(scope) => {

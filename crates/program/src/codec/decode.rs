@@ -25,7 +25,8 @@ const WIDTH: usize = 16;
 const NO_TOUCH: Touch =
     Touch { line: 0, write: false, stack: false, streaming: false, dependent: false };
 
-/// The touches of one strand, in order. [`Touches::next_batch`] is the fast way to have them.
+/// The touches of one strand, in order. [`Touches::next_batch`] and `for_each` are the fast ways to
+/// have them.
 ///
 /// ```
 /// use befit_program::{Meta, ProgramBuilder, StrandId, Touch};
@@ -293,6 +294,20 @@ impl Iterator for Touches<'_> {
     fn next(&mut self) -> Option<Touch> {
         let mut one = [NO_TOUCH];
         (self.next_batch(&mut one) == 1).then_some(one[0])
+    }
+
+    /// Many at a time: `for_each` is several times faster than a `for` loop.
+    fn fold<B, F: FnMut(B, Touch) -> B>(mut self, mut all: B, mut f: F) -> B {
+        let mut batch = [NO_TOUCH; 128];
+        loop {
+            let made = self.next_batch(&mut batch);
+            if made == 0 {
+                return all;
+            }
+            for touch in &batch[..made] {
+                all = f(all, *touch);
+            }
+        }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -461,7 +461,7 @@ impl Loading {
             places: self.places,
             classes: self.classes,
             work_run: self.work_run,
-            blobs,
+            blobs: blobs.into(),
             spans,
             atomics: self.atomics,
             stack_lines: self.stack_lines,

@@ -19,7 +19,7 @@ use crate::{Op, ScopeId, StrandId, TaskId, narrow::Narrow, varint};
 /// The operations of a task stand together in `bytes`, behind the distance to its parent's number
 /// and how many they are. Numbers of children, strands and scopes stand as differences from those
 /// before, since most follow one another ([`Ops`] reads them, `build` writes them).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     /// Where each task begins in `bytes`.
     begins: Vec<u32>,
