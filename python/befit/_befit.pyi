@@ -140,6 +140,7 @@ def compare_json(
     machines: list[str | Machine],
     schedulers: list[str],
     seeds: int | None = None,
+    sample: str = "auto",
     **options: float | str,
 ) -> str: ...
 def sizes_json(

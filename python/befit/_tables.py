@@ -17,6 +17,7 @@ def compare(
     schedulers: Sequence[str] = ("ws", "pws", "sb", "sb-d"),
     *,
     seeds: int | None = None,
+    sample: int | str = "auto",
     **options: float | str,
 ) -> "pd.DataFrame":
     """Simulates `recording` on each machine under each scheduler, on all cores.
@@ -24,8 +25,10 @@ def compare(
     A row is one machine and scheduler; its columns are those of `befit compare --format csv`
     (docs/json.md): `time_cycles.median` in cycles of the machine's fastest core,
     `misses.L3.median` in cache lines, `ratio.estimate` and its 95 % interval against the first
-    scheduler. Without `seeds`, 3 to 20 seeds are taken, until that interval is narrow. `options`
-    are those of the schedulers: `sigma`, `mu`, `counting`, `nearness`, `branching`, `boundary`.
+    scheduler. Without `seeds`, 3 to 20 seeds are taken, until that interval is narrow. `sample`
+    is that of `befit compare --sample`: each seed simulates one cache line in so many, a power of
+    two up to 64; `"off"` simulates all lines, `"auto"` all of a small program. `options` are
+    those of the schedulers: `sigma`, `mu`, `counting`, `nearness`, `branching`, `boundary`.
 
     Raises `ValueError` for a machine, scheduler or option that does not exist, and `BefitError`
     when a simulation fails.
@@ -37,7 +40,9 @@ def compare(
         machines = [machines]
     if not machines or not schedulers:
         raise ValueError("a comparison needs a machine and a scheduler")
-    text = _befit.compare_json(recording, list(machines), list(schedulers), seeds, **options)
+    text = _befit.compare_json(
+        recording, list(machines), list(schedulers), seeds, str(sample), **options
+    )
     results: list[dict[str, Any]] = json.loads(text)
     # A machine has dozens of caches, each of which would be ten columns.
     return pd.json_normalize([result | {"caches": None} for result in results]).drop(

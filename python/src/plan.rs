@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use befit_lab::{BUDGET, Sampling, Seeds, Silent, SimulationPlan, Sizes};
+use befit_lab::{BUDGET, Seeds, Silent, SimulationPlan, Sizes};
 use befit_sched::{OptionChoices, Options, SchedulerKind};
 use befit_sim::{Costs, Settings};
 use pyo3::{prelude::*, types::PyDict};
@@ -60,15 +60,17 @@ pub(crate) fn simulate(
 
 /// Simulates a recording under several schedulers, and returns the results of `befit.compare`.
 #[pyfunction]
-#[pyo3(signature = (recording, machines, schedulers, seeds=None, **options))]
+#[pyo3(signature = (recording, machines, schedulers, seeds=None, sample="auto", **options))]
 pub(crate) fn compare_json(
     py: Python<'_>,
     recording: &PyRecording,
     machines: Vec<MachineArg>,
     schedulers: Vec<String>,
     seeds: Option<u32>,
+    sample: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<String> {
+    let sampling = sample.parse().map_err(|why| value(format!("sample: {why}")))?;
     let machines: Vec<_> =
         machines.into_iter().map(MachineArg::machine).collect::<PyResult<_>>()?;
     let shrink = machines.first().map_or(1, |machine| machine.shrink);
@@ -90,7 +92,7 @@ pub(crate) fn compare_json(
         seeds,
         options: chosen(options)?,
         shrink,
-        sampling: Sampling::Off,
+        sampling,
     };
     let results = detached(py, || plan.simulate(&recording.program, &Silent)).map_err(lab)?;
     serde_json::to_string(&results).map_err(other)

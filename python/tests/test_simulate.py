@@ -53,6 +53,15 @@ def test_a_comparison_has_a_row_for_each_machine_and_scheduler(
     assert befit.sizes(recording, "xeon-7560")["tasks"] == recording.tasks
 
 
+def test_a_comparison_takes_samples_where_that_is_asked_for(recording: befit.Recording) -> None:
+    table = befit.compare(recording, schedulers=["ws"], seeds=2, sample=4)
+    assert list(table["sampled.one_in"]) == [4]
+    whole = befit.compare(recording, schedulers=["ws"], seeds=2, sample="off")
+    assert table["misses.L1.median"][0] == pytest.approx(whole["misses.L1.median"][0], rel=0.05)
+    with pytest.raises(ValueError, match="sample: .*a power of two"):
+        befit.compare(recording, sample=3)
+
+
 @pytest.mark.parametrize(
     ("machine", "scheduler", "options", "part"),
     [

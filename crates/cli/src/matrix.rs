@@ -34,7 +34,7 @@ pub(crate) struct MatrixArgs {
     #[arg(long)]
     quick: bool,
     /// The programs, separated by commas: names, `designed` (those that our own policy was designed
-    /// on), `apart` (those kept apart), or `all`
+    /// on), `apart` (those kept apart), or `all` [default: all; of the short matrix seven]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     programs: Vec<String>,
     /// How large their data are, against what all last-level caches of a machine hold: `below`,
