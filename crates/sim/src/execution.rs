@@ -15,9 +15,11 @@ use crate::{
 
 /// Touches decoded ahead: a power of two.
 const AHEAD: usize = 64;
-/// More are decoded when no more than these are left, and one is planned that many touches ahead:
-/// what it looks at has that long to be brought near by the simulating machine.
+/// More are decoded when no more than these are left, and planned that many touches ahead: what one
+/// looks at has that long to be brought near by the simulating machine.
 const FAR: usize = 16;
+/// So many are planned at a time.
+const PLANNED: usize = 8;
 /// So many touches ahead, what depends on what was brought near is prepared.
 const NEAR: usize = 6;
 /// Operations are counted in fractions of this, so that what lies between two touches adds up to
@@ -175,7 +177,9 @@ impl<'a> Execution<'a> {
                     return (end, ended, made);
                 }
             }
-            self.plan::<HOT>(hardware, worker);
+            if self.planned - self.at < FAR {
+                self.plan::<HOT>(hardware, worker);
+            }
             let next = (self.at + NEAR) % AHEAD;
             if self.at + NEAR < self.planned && !hardware.is_hot::<HOT>(self.ahead[next]) {
                 hardware.caches.prepare(&self.plans[next]);
@@ -209,15 +213,16 @@ impl<'a> Execution<'a> {
         self.filled += self.touches.next_batch(fresh);
     }
 
-    /// Plans the touches up to [`FAR`] ahead, and has the simulating machine fetch what they will
-    /// look at: one at a time, as it can wait for some sixteen lines only.
+    /// Plans some touches, and has the simulating machine fetch what they will look at: a few at a
+    /// time, as it can wait for some sixteen lines only.
     #[inline(always)]
     fn plan<const HOT: bool>(&mut self, hardware: &Hardware, worker: WorkerId) {
-        while self.planned < self.filled.min(self.at + FAR) {
-            let next = self.planned % AHEAD;
-            self.plans[next] = hardware.plan::<HOT>(worker, self.ahead[next]);
-            self.planned += 1;
+        let start = self.planned % AHEAD;
+        let end = AHEAD.min(start + PLANNED.min(self.filled - self.planned));
+        for (touch, plan) in self.ahead[start..end].iter().zip(&mut self.plans[start..end]) {
+            *plan = hardware.plan::<HOT>(worker, *touch);
         }
+        self.planned += end - start;
     }
 
     /// Runs the operations after the last touch: all of them, for a strand that touches nothing.
