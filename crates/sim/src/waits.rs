@@ -32,8 +32,8 @@ pub(crate) struct InFlight {
     walk: f64,
     /// Hardware threads that share it.
     sharers: u64,
-    /// Lines that one stands for ([`crate::sampled`]).
-    each: u64,
+    /// Lines that one stands for ([`crate::sampled`]), as a power of two.
+    each: u32,
     /// How long the window's operations take; 0 until the [pace](Self::at_pace) is told.
     covers: Ticks,
 }
@@ -55,7 +55,7 @@ impl InFlight {
             stream: 1.0 / streams.max(1.0),
             walk: 1.0 / walks.max(1.0),
             sharers: 1,
-            each,
+            each: each.trailing_zeros(),
             covers: Ticks::default(),
         }
     }
@@ -77,7 +77,7 @@ impl InFlight {
 
     /// The same for lines that stand for themselves only.
     pub(crate) fn single(self) -> Self {
-        Self { window: self.window / self.each, each: 1, ..self }
+        Self { window: self.window >> self.each, each: 0, ..self }
     }
 
     /// How long after a walk of this length the next one can begin.
@@ -303,7 +303,7 @@ impl Waits {
         }
         let each = Ticks((each.0 * flight.sharers).min(latency.max(each).0));
         // Of the lines that this one stands for, each came in its own time; only the last must.
-        let ahead = Ticks(now.0.saturating_sub(latency.0 / flight.each) + each.0 / flight.each);
+        let ahead = Ticks(now.0.saturating_sub(latency.0 >> flight.each) + (each.0 >> flight.each));
         let without = (self.streamed + each).max(ahead);
         self.streamed = without.max(bus);
         self.there = self.streamed;
@@ -347,12 +347,12 @@ impl Waits {
             return Ticks::default();
         }
         (self.left, self.waited) = (now, self.reason);
-        if flight.each == 1 {
+        if flight.each == 0 {
             self.flying.clear();
             return self.until.since(now);
         }
         let uncovered = self.until.since(self.covered.max(now));
-        Ticks(self.until.since(now).since(uncovered).0 / flight.each)
+        Ticks(self.until.since(now).since(uncovered).0 >> flight.each)
     }
 
     /// The core comes back to run something else than what it left.

@@ -14,6 +14,11 @@ use super::{
 };
 use crate::{Handle, TaskInfo};
 
+/// A claim leaves this part of the cache, 1 / `LEFT`, to stacks and whatever else is touched. Data
+/// that are gone through again and again in order are not found at all in a cache that is smaller
+/// by a little.
+const LEFT: u64 = 8;
+
 impl<T: Handle> Homes<T> {
     /// The home of `task`, forked on `w`, which has its parent's mark.
     pub(super) fn settle(&self, w: WorkerId, task: &TaskInfo) -> Home {
@@ -24,7 +29,7 @@ impl<T: Handle> Homes<T> {
         let parent = match parent.kind {
             Kind::Together if !parent.is_divisible() => self.middle(parent, Kind::Kept),
             Kind::Together => {
-                let fits = task.size <= self.caches[self.socket(parent)];
+                let fits = task.size <= self.room(self.socket(parent));
                 let kind = if fits { Kind::Claims } else { Kind::Together };
                 return self.rounds.part(parent, task).with(kind);
             }
@@ -83,11 +88,16 @@ impl<T: Handle> Homes<T> {
         }
         if self.row(home).is_wide(home) && self.ends(home) != [socket; 2] {
             None // Another socket has a part of it.
-        } else if size <= self.caches[socket] {
+        } else if size <= self.room(socket) {
             Some(Kind::Claims)
         } else {
             Some(Kind::Together)
         }
+    }
+
+    /// The largest claim on the cache of `socket`.
+    fn room(&self, socket: usize) -> Bytes {
+        Bytes(self.caches[socket].0 / LEFT * (LEFT - 1))
     }
 
     /// The socket of a home within one: that of its middle.

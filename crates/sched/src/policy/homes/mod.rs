@@ -18,13 +18,13 @@
 //!    (CATS: Chen, Guo & Huang, ICS 2012, and `cats-s`).
 //! 3. **Large data are run together.** If the data dealt to a socket (the workers under one
 //!    last-level cache) are more than its cache holds, its workers go through them together: a task
-//!    that fits its cache *claims* its size of the cache until it ends, and begins only if that
-//!    fits beside the claims that run; its children are dealt out to the whole socket. So a socket
-//!    has several subtrees at a time as far as they fit, and not one for each worker
-//!    (space-bounded: Simhadri et al., TOPC 2016; the tied tasks of Shiina & Taura, *Improving
-//!    cache utilization of nested parallel programs by almost deterministic work stealing*, TPDS
-//!    33(12), 2022). What is dealt to every socket comes before: nothing is kept together until
-//!    each has its part.
+//!    that fits its cache, less an eighth for all else, *claims* its size of the cache until it
+//!    ends, and begins only if that fits beside the claims that run; its children are dealt out to
+//!    the whole socket. So a socket has several subtrees at a time as far as they fit, and not one
+//!    for each worker (space-bounded: Simhadri et al., TOPC 2016; the tied tasks of Shiina & Taura,
+//!    *Improving cache utilization of nested parallel programs by almost deterministic work
+//!    stealing*, TPDS 33(12), 2022). What is dealt to every socket comes before: nothing is kept
+//!    together until each has its part.
 //! 4. **The next of kin next.** A socket takes the claim that has the lowest common ancestor with
 //!    the one that it began last. So it ends a part of the tree before it begins another, and each
 //!    round begins with what the last one touched last, and goes the other way (`cats-s`'s zigzag,

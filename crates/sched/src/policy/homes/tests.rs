@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use befit_machine::{Bytes, ClusterId, WorkerId};
 
+use super::home::{Home, Kind};
 use crate::{
     Ask, Env, ForkOrder, LockId, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage,
     TaskInfo, WorkerCounts, policy::tests::two_sockets,
@@ -122,6 +123,19 @@ fn what_exceeds_a_socket_is_claimed_piece_by_piece_beginning_with_the_last() {
     play.join(ab, ["a again", "b again"], [Some(Bytes::kib(512)); 2]);
     let next = play.policy.get(WorkerId(0), Ask::ANYTHING, &mut play.env).map(|ready| ready.job);
     assert!(matches!(next, Some("b again" | "c")), "{next:?}");
+}
+
+#[test]
+fn a_claim_leaves_an_eighth_of_the_cache() {
+    for (kib, kind) in [(1024, Kind::Together), (897, Kind::Together), (896, Kind::Claims)] {
+        let mut play = Play::new();
+        let root = play.root(Some(Bytes::kib(4 * kib)));
+        play.join(root, ["left", "right"], [Some(Bytes::kib(2 * kib)); 2]);
+        let left = play.run(0, "left");
+        play.join(left, ["a", "b"], [Some(Bytes::kib(kib)); 2]);
+        let a = play.run(0, "a");
+        assert_eq!(Home::read(a.mark).unwrap().kind, kind, "{kib}");
+    }
 }
 
 #[test]
