@@ -349,6 +349,18 @@ mod tests {
     }
 
     #[test]
+    fn longer_lines_have_hot_ones_of_their_own() {
+        let program = program(|b| {
+            for line in [14, 15] {
+                task(b, 1, |b| revisit(b, line, true));
+            }
+            b.sync(ScopeId(1)).unwrap();
+        });
+        let hot = |coarser| program.hot_lines(coarser, 1000, NonZeroUsize::MIN);
+        assert_eq!([0, 1, 0, 1].map(|coarser| hot(coarser).len()), [0, 1, 0, 1]);
+    }
+
+    #[test]
     fn lines_that_are_handed_on_are_not_hot() {
         let program = program(|b| {
             for _ in 0..10 {
