@@ -14,10 +14,12 @@ use super::{
 };
 use crate::{Handle, TaskInfo};
 
-/// A claim leaves this part of the cache, 1 / `LEFT`, to stacks and whatever else is touched. Data
-/// that are gone through again and again in order are not found at all in a cache that is smaller
-/// by a little.
-const LEFT: u64 = 8;
+/// What a claim leaves of the cache to each worker's stack: a page.
+const STACK: Bytes = Bytes::kib(4);
+/// A claim with the stacks may be larger than the cache by 1 / `OVER` of it. What is gone through
+/// again and again in order is not found in a set that has a line too many; with as little as this,
+/// few sets have one.
+const OVER: u64 = 256;
 
 impl<T: Handle> Homes<T> {
     /// The home of `task`, forked on `w`, which has its parent's mark.
@@ -97,7 +99,9 @@ impl<T: Handle> Homes<T> {
 
     /// The largest claim on the cache of `socket`.
     fn room(&self, socket: usize) -> Bytes {
-        Bytes(self.caches[socket].0 / LEFT * (LEFT - 1))
+        let stacks = self.sockets.workers(socket).len() as u64 * STACK.0;
+        let cache = self.caches[socket].0;
+        Bytes((cache + cache / OVER).saturating_sub(stacks))
     }
 
     /// The socket of a home within one: that of its middle.

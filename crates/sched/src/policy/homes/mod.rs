@@ -18,7 +18,7 @@
 //!    (CATS: Chen, Guo & Huang, ICS 2012, and `cats-s`).
 //! 3. **Large data are run together.** If the data dealt to a socket (the workers under one
 //!    last-level cache) are more than its cache holds, its workers go through them together: a task
-//!    that fits its cache, less an eighth for all else, *claims* its size of the cache until it
+//!    that fits its cache, beside the workers' stacks, *claims* its size of the cache until it
 //!    ends, and begins only if that fits beside the claims that run; its children are dealt out to
 //!    the whole socket. So a socket has several subtrees at a time as far as they fit, and not one
 //!    for each worker (space-bounded: Simhadri et al., TOPC 2016; the tied tasks of Shiina & Taura,
