@@ -187,6 +187,12 @@ fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
     }
 }
 
+/// The least that [`forks_while_all_are_busy`] finds of some tries: the threads of other tests make
+/// what takes little time take long.
+fn fewest_forks(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
+    (0..5).map(|_| forks_while_all_are_busy(pool, &work)).min().unwrap_or(u64::MAX)
+}
+
 /// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; returns how
 /// many forks there were.
 fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
@@ -207,7 +213,7 @@ fn forks_that_take_little_time_are_inlined() {
     let _watchdog = watchdog(MINUTE);
     let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
     // 2 × 28,656 calls that fork, and some milliseconds.
-    let forks = forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657));
+    let forks = fewest_forks(&pool, || assert_eq!(fib(23), 28_657));
     assert!(forks < 28_656, "{forks}");
 }
 
