@@ -187,12 +187,6 @@ fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
     }
 }
 
-/// The least that [`forks_while_all_are_busy`] finds of some tries: the threads of other tests make
-/// what takes little time take long.
-fn fewest_forks(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
-    (0..5).map(|_| forks_while_all_are_busy(pool, &work)).min().unwrap_or(u64::MAX)
-}
-
 /// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; returns how
 /// many forks there were.
 fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
@@ -211,10 +205,14 @@ fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) ->
 #[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn forks_that_take_little_time_are_inlined() {
     let _watchdog = watchdog(MINUTE);
-    let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
     // 2 × 28,656 calls that fork, and some milliseconds.
-    let forks = fewest_forks(&pool, || assert_eq!(fib(23), 28_657));
-    assert!(forks < 28_656, "{forks}");
+    let forks = || {
+        let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
+        forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657))
+    };
+    // Other work on this machine only adds to them, so one of five new pools must do.
+    let forks: Vec<u64> = iter::repeat_with(forks).take(5).collect();
+    assert!(forks.iter().any(|forks| *forks < 28_656), "{forks:?}");
 }
 
 /// A tree of forks, of so many levels, with `leaf` at each end.
