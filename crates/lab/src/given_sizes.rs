@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use befit_machine::{Bytes, Lines};
 use befit_program::{Declared, Program, SizesFrom};
 use befit_sched::sizes::{SizeTable, known};
 
@@ -112,12 +111,8 @@ fn measured(program: Program, progress: &dyn Progress) -> Program {
     progress.simulating(&program.meta().name, 1, program.total_touches());
     let footprints = program.footprints(&|touches| progress.advance(touches));
     progress.finished();
-    let line = program.meta().line_size.0;
-    let bytes = |Lines(lines)| Some(Bytes(lines * line));
-    program.with_sizes(SizesFrom::Measured, |_, task| {
-        let found = footprints[task.0 as usize];
-        Declared { size: bytes(found.task), strand: bytes(found.strand) }
-    })
+    let line = program.meta().line_size;
+    program.with_sizes(SizesFrom::Measured, |_, task| footprints[task.0 as usize].sizes(line))
 }
 
 /// By the rule that threads go by, too: [`known`].
@@ -133,6 +128,7 @@ fn learned(program: Program, from: SizesFrom, table: &SizeTable) -> Program {
 
 #[cfg(test)]
 mod tests {
+    use befit_machine::Bytes;
     use befit_program::{Meta, ProgramBuilder, ScopeId, Site, TaskId};
 
     use super::*;

@@ -7,10 +7,10 @@
 //! takes one from the innermost that it does not count for; when a task ends, its lines go to its
 //! parent too. Strands serve as the clock.
 
-use befit_machine::Lines;
+use befit_machine::{Bytes, Lines};
 
 use crate::tree::Step;
-use crate::{Program, TaskId};
+use crate::{Declared, Program, TaskId};
 
 /// The lines that one task was found to touch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,6 +20,14 @@ pub struct Footprint {
     pub task: Lines,
     /// The same of its own largest strand.
     pub strand: Lines,
+}
+
+impl Footprint {
+    /// The sizes of a task that declares what it touches, in lines of `line`.
+    pub fn sizes(self, Bytes(line): Bytes) -> Declared {
+        let bytes = |lines: Lines| Some(Bytes(lines.0 * line));
+        Declared { size: bytes(self.task), strand: bytes(self.strand) }
+    }
 }
 
 /// A task that has begun and not ended.
@@ -103,10 +111,8 @@ impl Program {
 mod tests {
     use std::collections::HashSet;
 
-    use befit_machine::Bytes;
-
     use super::*;
-    use crate::{Declared, Meta, ProgramBuilder, ScopeId};
+    use crate::{Meta, ProgramBuilder, ScopeId};
 
     /// A random tree of tasks that touch random lines.
     fn random(seed: u64) -> Program {

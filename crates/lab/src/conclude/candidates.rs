@@ -3,13 +3,13 @@
 use std::{collections::HashSet, convert::Infallible};
 
 use befit_machine::{Bytes, ClusterId, MOST_PAGES, Machine, Placement, WorkerId};
-use befit_program::{Declared, Footprint, Program, SizesFrom, TaskId};
+use befit_program::{Footprint, Program, TaskId};
 use befit_sched::{Options, SchedulerKind, Thresholds};
 use serde::Serialize;
 
 use super::{
     Cause,
-    change::{Rewrite, rewritten},
+    change::{Rewrite, rewritten, with_measured_sizes},
     find,
 };
 use crate::{
@@ -167,16 +167,9 @@ impl Comparison<'_> {
                 thresholds.too_small_for(size) != thresholds.too_small_for(measured)
             })
         });
-        let with_measured = |program: &Program, task: TaskId| {
-            let (declared, found) = (program.declared(task), footprints[task.0 as usize]);
-            Declared {
-                size: declared.size.map(|_| Bytes(found.task.0 * line)),
-                strand: declared.strand.map(|_| Bytes(found.strand.0 * line)),
-            }
-        };
         differs.then(|| {
-            let program = self.program.clone().with_sizes(SizesFrom::Measured, with_measured);
-            Candidate { program: Some(program), ..self.candidate(Change::Sizes, scheduler) }
+            let program = Some(with_measured_sizes(self.program, footprints));
+            Candidate { program, ..self.candidate(Change::Sizes, scheduler) }
         })
     }
 

@@ -1,12 +1,13 @@
 //! The program as it would be with something changed, for simulations that try it.
 //!
-//! The changed program is built anew from the steps of the recorded one. Its strands' work is
-//! theirs.
+//! Where touches or tasks change, the program is built anew from the steps of the recorded one. Its
+//! strands' work is theirs.
 
 use std::collections::HashSet;
 
 use befit_program::{
-    BuildError, ClassWork, Op, Program, ProgramBuilder, ScopeId, StrandId, TaskId, WorkRun,
+    BuildError, ClassWork, Declared, Footprint, Op, Program, ProgramBuilder, ScopeId, SizesFrom,
+    StrandId, TaskId, WorkRun,
 };
 
 /// Forks below one another in a program that can be built anew.
@@ -20,6 +21,15 @@ pub(super) enum Rewrite<'a> {
     /// Tasks of fewer operations are no tasks of their own: their parents run them, or several
     /// siblings are one task of about so many operations.
     Coarser(u64),
+}
+
+/// `program`, of which each task that declares a size declares what it touches.
+pub(super) fn with_measured_sizes(program: &Program, footprints: &[Footprint]) -> Program {
+    let line = program.meta().line_size;
+    program.clone().with_sizes(SizesFrom::Measured, |program, task| {
+        let (declared, found) = (program.declared(task), footprints[task.0 as usize].sizes(line));
+        Declared { size: declared.size.and(found.size), strand: declared.strand.and(found.strand) }
+    })
 }
 
 /// `program`, changed; `None` if it nests too deeply or has too many of something.
@@ -221,6 +231,8 @@ impl Rewriter<'_> {
 
 #[cfg(test)]
 mod tests {
+    use befit_machine::Bytes;
+
     use super::*;
     use crate::testing;
 
@@ -237,8 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn private_lines_are_on_the_stack() {
+    fn sizes_are_what_is_touched_and_private_lines_are_on_the_stack() {
         let program = testing::program();
+        let measured = with_measured_sizes(&program, &program.footprints(&|_| {}));
+        assert_eq!(measured.declared(TaskId(1)).size, Some(Bytes(256 * 64)));
+        assert!(measured.has_touches_of(&program));
         let lines = HashSet::from([0, 5]);
         let private = rewritten(&program, &Rewrite::Private(&lines)).unwrap();
         let on_stack = |program: &Program| {

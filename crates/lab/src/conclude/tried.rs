@@ -162,17 +162,25 @@ impl<'a> Trials<'a> {
 
     /// The share of `result`'s time that is gone with the candidate, by the first seed.
     fn gain_over(&mut self, candidate: Candidate, result: &Summary) -> Result<f64, LabError> {
-        if self.left() == 0 {
-            return Ok(0.0);
+        Ok(self.gains_over(vec![candidate], result)?.pop().unwrap_or(0.0))
+    }
+
+    /// The same for each candidate, as many as the budget has left.
+    fn gains_over(
+        &mut self,
+        mut candidates: Vec<Candidate>,
+        result: &Summary,
+    ) -> Result<Vec<f64>, LabError> {
+        candidates.truncate(self.left() as usize);
+        let times = self.simulate(&candidates, CHOOSING..=CHOOSING)?;
+        let Some(without) = result.runs.first() else { return Ok(Vec::new()) };
+        let mut gains = Vec::new();
+        for (candidate, times) in candidates.into_iter().zip(times) {
+            let Some(with) = times.first() else { continue };
+            gains.push(1.0 - *with as f64 / without.time.0.max(1) as f64);
+            self.chosen.push((candidate, *with));
         }
-        let times = self.simulate(std::slice::from_ref(&candidate), CHOOSING..=CHOOSING)?;
-        let (Some(with), Some(without)) =
-            (times.first().and_then(|times| times.first()), result.runs.first())
-        else {
-            return Ok(0.0);
-        };
-        self.chosen.push((candidate, *with));
-        Ok(1.0 - *with as f64 / without.time.0.max(1) as f64)
+        Ok(gains)
     }
 
     /// Of what is found of `result`, so much is explained by the cause: the largest first.
@@ -223,19 +231,7 @@ impl<'a> Trials<'a> {
         if self.left() == 0 {
             return Ok(()); // a longer grain would be made for nothing
         }
-        let mut coarser = self.about.coarser();
-        coarser.truncate(self.left() as usize);
-        let times = self.simulate(&coarser, CHOOSING..=CHOOSING)?;
-        let without = self.about.best.runs.first().map_or(0, |run| run.time.0);
-        let with = times.into_iter().filter_map(|times| times.first().copied());
-        let gains: Vec<f64> = coarser
-            .into_iter()
-            .zip(with)
-            .map(|(candidate, with)| {
-                self.chosen.push((candidate, with));
-                1.0 - with as f64 / without.max(1) as f64
-            })
-            .collect();
+        let gains = self.gains_over(self.about.coarser(), self.about.best)?;
         if gains.iter().all(|gain| *gain < share / 2.0) {
             for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
                 loss.cause = Cause::InputTooSmall;

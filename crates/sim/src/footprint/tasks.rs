@@ -1,7 +1,7 @@
 //! The tasks of a recording, to be run in any order.
 
 use befit_machine::{Bytes, Machine};
-use befit_program::{Op, Program, StrandId, TaskId, Touch};
+use befit_program::{Op, Program, StrandId, TaskId};
 
 use super::Core;
 
@@ -52,21 +52,13 @@ impl Tasks {
 
     fn add(&mut self, program: &Program, strands: &[StrandId]) {
         let mut accesses = 0;
-        let mut buffer = [Touch::default(); 64];
         for strand in strands {
             let work = program.work(*strand);
             accesses += work.loads + work.stores;
-            let mut touches = program.touches(*strand);
-            loop {
-                let count = touches.next_batch(&mut buffer);
-                if count == 0 {
-                    break;
-                }
-                self.touches.extend(buffer[..count].iter().map(|touch| {
-                    let from = if touch.stack { program.lines() } else { 0 };
-                    from.saturating_add(touch.line) << 1 | u32::from(touch.write)
-                }));
-            }
+            program.touches(*strand).for_each(|touch| {
+                let from = if touch.stack { program.lines() } else { 0 };
+                self.touches.push(from.saturating_add(touch.line) << 1 | u32::from(touch.write));
+            });
         }
         let first = self.ends.last().copied().unwrap_or(0);
         self.accesses.push(accesses.max((self.touches.len() - first) as u64));
