@@ -55,7 +55,7 @@ impl Ranges {
         if !self.row.is_wide(parent) {
             return parent.with(Kind::Kept);
         }
-        self.rounds.part(parent, task)
+        self.rounds.part(parent, task).0
     }
 
     /// The worker that `ready`, forked on `w` by a task with the range `parent`, belongs to.

@@ -22,33 +22,36 @@ const STACK: Bytes = Bytes::kib(4);
 const OVER: u64 = 256;
 
 impl<T: Handle> Homes<T> {
-    /// The home of `task`, forked on `w`, which has its parent's mark.
-    pub(super) fn settle(&self, w: WorkerId, task: &TaskInfo) -> Home {
+    /// The home of `task`, forked on `w`, which has its parent's mark; and whether its parent forks
+    /// no more, as far as one can tell.
+    pub(super) fn settle(&self, w: WorkerId, task: &TaskInfo) -> (Home, bool) {
         let Some(parent) = Home::read(task.mark) else {
             // A computation begins: it has everybody.
-            return self.whole(None);
+            return (self.whole(None), true);
         };
         let parent = match parent.kind {
             Kind::Together if !parent.is_divisible() => self.middle(parent, Kind::Kept),
             Kind::Together => {
                 let fits = task.size <= self.room(self.socket(parent));
                 let kind = if fits { Kind::Claims } else { Kind::Together };
-                return self.rounds.part(parent, task).with(kind);
+                let (part, is_last) = self.rounds.part(parent, task);
+                return (part.with(kind), is_last);
             }
             Kind::Claims => self.row(parent).of(self.workers(self.socket(parent)), Kind::Kept),
             Kind::Dealt | Kind::Kept => parent,
         };
         if !self.row(parent).is_wide(parent) {
             // One worker's: it stays where it is forked.
-            return self.row(parent).at(w.0, parent.kind);
+            return (self.row(parent).at(w.0, parent.kind), true);
         }
         let parent = self.fitting(parent, task);
-        let home = self.rounds.part(parent, task);
-        match self.grouped(home, task.size) {
+        let (home, is_last) = self.rounds.part(parent, task);
+        let home = match self.grouped(home, task.size) {
             Some(kind) => home.with(kind),
             None if self.row(home).is_wide(home) => home,
             None => self.middle(home, home.kind),
-        }
+        };
+        (home, is_last)
     }
 
     /// The worker in the middle of a home, whole.
@@ -59,7 +62,7 @@ impl<T: Handle> Homes<T> {
 
     /// All workers, to go through so much data.
     fn whole(&self, data: Option<Bytes>) -> Home {
-        let pace = self.crew.pace().map_or(0.0, Pace::cycles);
+        let pace = self.crew.pace().map_or(0, Pace::step);
         self.rows.whole(data, pace, self.crew.present())
     }
 
@@ -145,8 +148,9 @@ impl Rounds {
         Self((0..Self::COUNT).map(|_| Round::default()).collect())
     }
 
-    /// The part of its parent's home that `task` is dealt.
-    pub(in crate::policy) fn part(&self, parent: Home, task: &TaskInfo) -> Home {
+    /// The part of its parent's home that `task` is dealt, and whether no sibling comes after it, as
+    /// far as one can tell.
+    pub(in crate::policy) fn part(&self, parent: Home, task: &TaskInfo) -> (Home, bool) {
         if let Some(twin) = task.twin() {
             let (own, other) = match (task.size, twin) {
                 (own, other) if own == other => (1, 1),
@@ -155,13 +159,13 @@ impl Rounds {
                 (own, other) => (own.0 >> 1, other.0 >> 1),
             };
             let shares = if task.index == 0 { 0..own } else { other..other + own };
-            return parent.part(shares, own + other);
+            return (parent.part(shares, own + other), task.index > 0);
         }
-        let index = u64::from(task.index);
-        match self.siblings(task, parent) {
-            Some(count) => parent.part(index..index + 1, u64::from(count)),
+        let (index, next) = (u64::from(task.index), u64::from(task.index) + 1);
+        match self.siblings(task, parent).map(u64::from) {
+            Some(count) => (parent.part(index..next, count), next == count),
             // How many there will be is not known: each has the whole home.
-            None => parent,
+            None => (parent, true),
         }
     }
 

@@ -1,11 +1,6 @@
 //! What a worker that looks for work takes.
 
-use std::{
-    cell::Cell,
-    collections::VecDeque,
-    sync::atomic::Ordering::{Relaxed, SeqCst},
-    time::Duration,
-};
+use std::{cell::Cell, collections::VecDeque, sync::atomic::Ordering::SeqCst, time::Duration};
 
 use befit_machine::{Bytes, WorkerId};
 
@@ -25,27 +20,31 @@ const THERE_AND_BACK: f64 = 2.0;
 const CHEAP: f64 = 0.05;
 
 /// A worker that looks for work.
-struct Look<'a, T> {
-    w: WorkerId,
-    socket: usize,
-    accepts: Accepts<'a, Stamped<T>>,
+pub(super) struct Look<'a, T> {
+    pub(super) w: WorkerId,
+    pub(super) socket: usize,
+    pub(super) accepts: Accepts<'a, Stamped<T>>,
     /// How long it has had nothing although something waited for others.
     waited: Duration,
     /// Nanoseconds; 0 where nothing tells the time.
     now: u64,
     /// Whether it has left something to others.
-    left: Cell<bool>,
+    pub(super) left: Cell<bool>,
 }
 
 impl<T> Look<'_, T> {
     /// Whether both have waited for so long: the worker for something, and this for a worker.
     fn has_paid(&self, ready: &Entry<T>, price: Duration) -> bool {
-        let age = Duration::from_nanos(self.now.saturating_sub(ready.job.since));
-        self.is_forced() || self.waited.min(age) >= price
+        self.is_forced() || self.waited.min(self.age(ready)) >= price
+    }
+
+    /// How long that has waited.
+    pub(super) fn age(&self, ready: &Entry<T>) -> Duration {
+        Duration::from_nanos(self.now.saturating_sub(ready.job.since))
     }
 
     /// Whether it may take nothing else, or sleeps otherwise, or nothing tells the time.
-    fn is_forced(&self) -> bool {
+    pub(super) fn is_forced(&self) -> bool {
         self.accepts.is_some() || self.waited == Duration::MAX
     }
 }
@@ -101,37 +100,6 @@ impl<T: Handle> Homes<T> {
         })
     }
 
-    /// Takes from its socket's stack the task that is next of kin to the last one begun there: the
-    /// one under the smallest part of the tree of homes that holds both. One that
-    /// claims must fit beside those that run, or the wait for that must have cost as much as the
-    /// misses.
-    fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
-        let stack = &self.stacks[look.socket];
-        if stack.waiting.seems_empty() {
-            return None;
-        }
-        let found = stack.waiting.pop(env, |entries| {
-            let claimed = stack.claimed.load(SeqCst);
-            let fits = |size: u64| {
-                claimed == 0 || claimed.saturating_add(size) <= self.caches[look.socket].0
-            };
-            let may_begin = |ready: &Entry<T>| match look.accepts {
-                Some(accepts) => accepts(&ready.job),
-                None => !claims(ready) || fits(ready.task.size.0) || self.is_paid(look, ready),
-            };
-            let last = stack.last.load(Relaxed);
-            let apart = |ready: &Entry<T>| {
-                home_of(ready).map_or(0, |home| self.row(home).apart(home.place(), last))
-            };
-            let next = (0..entries.len()).rev().filter(|at| may_begin(&entries[*at]));
-            entries.remove(next.min_by_key(|at| apart(&entries[*at]))?)
-        });
-        if found.is_none() {
-            look.left.set(true);
-        }
-        found.map(|ready| self.claim(ready))
-    }
-
     /// Takes from another socket what the wait has paid for, or what costs nothing to move.
     fn take_far(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let price = self.price(self.private);
@@ -142,7 +110,7 @@ impl<T: Handle> Homes<T> {
                 let from = WorkerId(self.sockets.workers(victim).start);
                 let take = |entries: &mut VecDeque<Entry<T>>| {
                     let at = oldest(entries, look.accepts)?;
-                    if self.is_paid(look, &entries[at]) { entries.remove(at) } else { None }
+                    if self.is_paid(look, &entries[at], true) { entries.remove(at) } else { None }
                 };
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
                     let workers = self.workers(look.socket);
@@ -153,7 +121,8 @@ impl<T: Handle> Homes<T> {
                     if let Some(home) = before.filter(|_| !self.is_wide(&ready)) {
                         self.dealt_out(home);
                     }
-                    return Some(self.claim(ready));
+                    self.begins(&ready, true);
+                    return Some(ready);
                 }
             }
         }
@@ -161,7 +130,9 @@ impl<T: Handle> Homes<T> {
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for worker in others(indices(self.sockets.workers(victim)), usize::MAX, env) {
                 let free = all_dealt && self.is_free(worker as u32);
-                let may = |ready: &Entry<T>| free || self.is_paid(look, ready);
+                // To deal it out moves none of its data.
+                let moves = |ready: &Entry<T>| !self.is_wide(ready);
+                let may = |ready: &Entry<T>| free || self.is_paid(look, ready, moves(ready));
                 let price = if free { Duration::ZERO } else { price };
                 let found = self.rob(look, worker, price, may, env);
                 if found.is_some() {
@@ -233,13 +204,13 @@ impl<T: Handle> Homes<T> {
     }
 
     /// Whether the worker has waited, and the task too, as long as it takes to move the task's data
-    /// here and back: the rule of one who rents until the rent has cost what buying costs, and who
+    /// here and back, if its data `move`: the rule of one who rents until the rent has cost what buying costs, and who
     /// never pays more than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive
     /// snoopy caching*, Algorithmica 3, 1988).
-    fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
-        // It is taken to fill a private cache at least. To deal it out moves none of its data.
+    pub(super) fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>, moves: bool) -> bool {
+        // It is taken to fill a private cache at least.
         let size = ready.task.size;
-        let counts = size != TaskInfo::UNKNOWN && !self.is_wide(ready);
+        let counts = size != TaskInfo::UNKNOWN && moves;
         let known = if counts { size.min(self.caches[look.socket]) } else { Bytes(0) };
         look.has_paid(ready, self.price(known.max(self.private)))
     }
@@ -255,28 +226,14 @@ impl<T: Handle> Homes<T> {
     pub(super) fn price(&self, bytes: Bytes) -> Duration {
         Duration::from_nanos((bytes.0 as f64 * self.nanoseconds * THERE_AND_BACK) as u64)
     }
-
-    /// `ready` begins: it holds its claim from now on.
-    fn claim(&self, ready: Entry<T>) -> Entry<T> {
-        if let Some(home) = home_of(&ready).filter(|_| claims(&ready)) {
-            let stack = &self.stacks[self.socket(home)];
-            stack.claimed.fetch_add(ready.task.size.0, SeqCst);
-            stack.last.store(home.place(), Relaxed);
-        }
-        ready
-    }
 }
 
 fn indices(workers: std::ops::Range<u32>) -> std::ops::Range<usize> {
     workers.start as usize..workers.end as usize
 }
 
-fn home_of<T>(ready: &Ready<T>) -> Option<Home> {
+pub(super) fn home_of<T>(ready: &Ready<T>) -> Option<Home> {
     Home::read(ready.task.mark)
-}
-
-fn claims<T>(ready: &Ready<T>) -> bool {
-    ready.stage == Stage::Start && home_of(ready).is_some_and(|home| home.kind == Kind::Claims)
 }
 
 /// A task that was stolen before it began is the thief's from then on.

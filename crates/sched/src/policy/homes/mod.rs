@@ -28,7 +28,8 @@
 //! 4. **The next of kin next.** A socket takes the claim that has the lowest common ancestor with
 //!    the one that it began last. So it ends a part of the tree before it begins another, and each
 //!    round begins with what the last one touched last, and goes the other way (`cats-s`'s zigzag,
-//!    without counting rounds).
+//!    without counting rounds). No claim begins before its siblings are there to choose from, and
+//!    what begins out of turn, as it fits beside the others, changes nobody's turn ([`stack`]).
 //! 5. **Thieves look near first.** A worker under the same last-level cache finds the data there.
 //! 6. **From afar at the price of the data.** A worker takes from another socket when both have
 //!    waited, the worker for work and the task for a worker, as long as it takes to move the task's
@@ -54,12 +55,13 @@ mod line;
 mod pace;
 mod row;
 mod rows;
+mod stack;
 #[cfg(test)]
 mod tests;
 
 use std::{
     fmt::Debug,
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
 };
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
@@ -69,6 +71,7 @@ use self::{
     crew::Crew,
     line::{Line, Stamped, stamp},
     rows::Rows,
+    stack::Stack,
 };
 pub(super) use self::{
     deal::Rounds,
@@ -100,6 +103,8 @@ pub(crate) struct Homes<T> {
     spread: Vec<Line<T>>,
     /// Per socket: what its workers run together.
     stacks: Vec<CachePadded<Stack<T>>>,
+    /// Per worker: the number, from 1, of the socket whose stack it divides; 0 of none.
+    divides: Vec<CachePadded<AtomicU32>>,
     /// What is still to be dealt out to several sockets.
     upper: Line<T>,
     /// How many tasks wait to be dealt out, or are being so.
@@ -115,16 +120,6 @@ pub(crate) struct Homes<T> {
     line: f64,
 }
 
-/// What the workers of one socket run together.
-#[derive(Debug)]
-struct Stack<T> {
-    waiting: Line<T>,
-    /// Bytes of the tasks that run.
-    claimed: AtomicU64,
-    /// Where in the row of workers the home lies of the one that began last.
-    last: AtomicU32,
-}
-
 impl<T: Handle> Homes<T> {
     /// `homes`; on a machine with one last-level cache, `ws` under that name.
     pub(crate) fn build(name: &'static str, machine: &Machine) -> Box<dyn Scheduler<T>> {
@@ -136,11 +131,7 @@ impl<T: Handle> Homes<T> {
         let (workers, count) = (machine.workers().len() as u32, sockets.count() as u32);
         let queues =
             |from: u32, count: u32| (from..from + count).map(|i| Line::new(LockId(i))).collect();
-        let stack = |i| Stack {
-            waiting: Line::new(LockId(2 * workers + count + i)),
-            claimed: AtomicU64::new(0),
-            last: AtomicU32::new(0),
-        };
+        let stack = |i| Stack::new(LockId(2 * workers + count + i));
         let alone = machine.path(WorkerId(0)).map(|id| machine.cluster(id));
         let alone = alone.filter(|cluster| cluster.worker_count() == 1);
         let caches: Vec<_> =
@@ -155,6 +146,7 @@ impl<T: Handle> Homes<T> {
             dealt: queues(workers, workers),
             spread: queues(2 * workers, count),
             stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
+            divides: (0..workers).map(|_| CachePadded::default()).collect(),
             upper: Line::new(LockId(2 * workers + 2 * count)),
             undealt: CachePadded::default(),
             rows,
@@ -252,7 +244,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
             return ClusterId::ROOT;
         }
         let parent = Home::read(ready.task.mark);
-        let home = self.settle(w, &ready.task);
+        let (home, is_last) = self.settle(w, &ready.task);
         ready.task.mark = home.word();
         let forked_here = parent.is_some_and(|parent| {
             !matches!(parent.kind, Kind::Together | Kind::Claims)
@@ -282,12 +274,20 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         };
         // Those that it is for are notified alone as long as they have nothing else to do.
         let is_first = queue.seems_empty();
+        let is_together = matches!(home.kind, Kind::Together | Kind::Claims);
+        if is_together && !is_last {
+            self.divides(w, Some(socket));
+        }
         queue.push(ready, env);
+        if is_last {
+            self.divides(w, None);
+        }
         let alone = is_first && (notified != here || self.has_idle(socket));
         if alone { notified } else { ClusterId::ROOT }
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.divides(w, None);
         let found = self.find(w, ask, env);
         match found {
             Some(_) => self.crew.begins(w, env),

@@ -1,12 +1,15 @@
 //! How long a program takes for each line of its data, found by timing its rounds.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
 /// What a round took is forgotten by this share with each further one.
 const FORGOTTEN: f64 = 0.1;
+/// Another power of two stands for the pace when it is so far from the old one: a little more than
+/// half a step, as all homes change with it.
+const FAR: f64 = 0.75;
 
 /// The workers' busy times, and what follows from them.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(super) struct Pace {
     found: AtomicU64,
     /// That of the last round.
     last: AtomicU64,
+    /// The power of two of cycles that stands for what was found.
+    step: AtomicU32,
     usual: f64,
     /// Cycles in a nanosecond.
     gigahertz: f64,
@@ -42,6 +47,7 @@ impl Pace {
             lines: AtomicU64::new(0),
             found: AtomicU64::new(usual.to_bits()),
             last: AtomicU64::new(f64::INFINITY.to_bits()),
+            step: AtomicU32::new(usual.log2().round() as u32),
             usual,
             gigahertz,
         }
@@ -77,10 +83,19 @@ impl Pace {
             let before = self.cycles() * (1.0 + FORGOTTEN);
             self.found.store(pace.max(last).min(before).to_bits(), Relaxed);
         }
+        let log = self.cycles().max(1.0).log2();
+        if (log - f64::from(self.step())).abs() > FAR {
+            self.step.store(log.round() as u32, Relaxed);
+        }
+    }
+
+    /// The power of two of cycles for each line.
+    pub(super) fn step(&self) -> u32 {
+        self.step.load(Relaxed)
     }
 
     /// Cycles for each line.
-    pub(super) fn cycles(&self) -> f64 {
+    fn cycles(&self) -> f64 {
         f64::from_bits(self.found.load(Relaxed))
     }
 }
@@ -109,5 +124,21 @@ mod tests {
         is(round(200, 300), 11.0 * (1.0 + FORGOTTEN));
         is(round(200, 300), 2.0);
         is(round(200, 299), 64.0);
+    }
+
+    #[test]
+    fn homes_stay_where_the_pace_lies_between_two_steps() {
+        let pace = Pace::new([1.0].into_iter(), 32.0, 1.0);
+        let mut step = |cycles: u64| {
+            for _ in 0..3 {
+                pace.begins(WorkerId(0), 0);
+                pace.ends(WorkerId(0), cycles * 100);
+                pace.round(100);
+            }
+            pace.step()
+        };
+        // The half between them is 45.
+        assert_eq!([30, 44, 47, 44, 47].map(&mut step), [5; 5]);
+        assert_eq!([16, 22, 24, 16].map(&mut step), [4; 4]);
     }
 }

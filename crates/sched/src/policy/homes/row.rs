@@ -62,12 +62,13 @@ impl Row {
         self.worker(home.from + (home.to - 1 - home.from) / 2)
     }
 
-    /// How far apart two places are in the tree of halves of the row: they are under the same
-    /// part as long as their digits agree, as binary fractions of it.
-    pub(in crate::policy) fn apart(&self, one: u32, other: u32) -> u32 {
+    /// How far apart two places are: first in the tree of halves of the row, where they are under
+    /// the same part as long as their digits agree, as binary fractions of it; then in the row.
+    pub(in crate::policy) fn apart(&self, one: u32, other: u32) -> (u32, u32) {
         let whole = u64::from(*self.bounds.last().expect("a row begins at 0")).max(1);
         let digits = |place: u32| ((u64::from(place) << 31) / whole) as u32;
-        digits(one) ^ digits(other)
+        let differ = digits(one) ^ digits(other);
+        (u32::BITS - differ.leading_zeros(), one.abs_diff(other))
     }
 
     /// How many homes of this width the places of `workers` have room for.
@@ -138,7 +139,9 @@ mod tests {
         let apart = |one, other| row.apart(quarter(one), quarter(other));
         assert!(apart(1, 0) < apart(1, 2));
         assert!(apart(2, 3) < apart(2, 1));
-        assert_eq!(apart(2, 2), 0);
+        // Of cousins the one that lies nearer.
+        assert!(apart(3, 1) < apart(3, 0) && apart(0, 2) < apart(0, 3));
+        assert_eq!(apart(2, 2), (0, 0));
     }
 
     #[test]

@@ -84,14 +84,14 @@ impl Rows {
         &self.all[usize::from(home.row)]
     }
 
-    /// The first `workers`, to go through so much data, or as much as the caches hold, in so many
-    /// cycles for each line.
-    pub(super) fn whole(&self, data: Option<Bytes>, pace: f64, workers: u32) -> Home {
+    /// The first `workers`, to go through so much data, or as much as the caches hold, in this power
+    /// of two of cycles for each line.
+    pub(super) fn whole(&self, data: Option<Bytes>, pace: u32, workers: u32) -> Home {
         let eighths = data.map_or(u64::from(EIGHTHS), |data| {
             data.0.saturating_mul(EIGHTHS.into()).div_ceil(self.caches.0.max(1))
         });
         let amount = eighths.clamp(1, MOST.into()) as usize - 1;
-        let pace = pace.max(1.0).log2().round().min(f64::from(PACES - 1)) as usize;
+        let pace = pace.min(PACES - 1) as usize;
         let index = amount * PACES as usize + pace;
         self.all[index.min(self.all.len() - 1)].of(0..workers, Kind::Dealt)
     }
@@ -167,10 +167,10 @@ mod tests {
         let machine = befit_machine::preset("ryzen-hx-370").unwrap();
         let rows = Rows::new(&machine, &Sockets::new(&machine), 10.0);
         let first = |mib, pace| share(&rows, rows.whole(Some(Bytes::mib(mib)), pace, 12), 4);
-        assert!((first(24, 1.0) - 0.66).abs() < 0.02, "{}", first(24, 1.0));
-        assert!((first(3, 1.0) - 0.44).abs() < 0.02, "{}", first(3, 1.0));
-        assert!(first(24, 256.0) < 0.52, "{}", first(24, 256.0));
-        assert!(first(1024, 1.0) < first(24, 1.0), "beyond all caches they matter less");
+        assert!((first(24, 0) - 0.66).abs() < 0.02, "{}", first(24, 0));
+        assert!((first(3, 0) - 0.44).abs() < 0.02, "{}", first(3, 0));
+        assert!(first(24, 8) < 0.52, "{}", first(24, 8));
+        assert!(first(1024, 0) < first(24, 0), "beyond all caches they matter less");
         assert!(rows.pace(&machine).is_some());
     }
 

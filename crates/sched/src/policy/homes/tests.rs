@@ -10,20 +10,31 @@ use crate::{
     TaskInfo, WorkerCounts, policy::tests::two_sockets,
 };
 
-/// The policy on two sockets of two cores, L3 1 MiB.
-struct Play {
+/// The policy on two sockets of two cores, L3 1 MiB. By default nothing tells the time, so that
+/// every wait has been long enough.
+struct Play<E = QuietEnv> {
     policy: Box<dyn Scheduler<&'static str>>,
-    env: QuietEnv,
+    env: E,
 }
 
 impl Play {
     fn new() -> Self {
-        let policy = SchedulerKind::Homes.build(&two_sockets(), Options::default());
-        Self { policy, env: QuietEnv(fastrand::Rng::with_seed(3)) }
+        Self::within(QuietEnv(fastrand::Rng::with_seed(3)))
+    }
+}
+
+impl<E: Env> Play<E> {
+    fn within(env: E) -> Self {
+        Self { policy: SchedulerKind::Homes.build(&two_sockets(), Options::default()), env }
     }
 
     fn add(&mut self, w: u32, job: &'static str, task: TaskInfo) {
         self.policy.add(WorkerId(w), Ready { job, task, stage: Stage::Start }, &mut self.env);
+    }
+
+    /// What worker `w` is given.
+    fn get(&mut self, w: u32) -> Option<&'static str> {
+        self.policy.get(WorkerId(w), Ask::ANYTHING, &mut self.env).map(|ready| ready.job)
     }
 
     /// A root of `size` begins on worker 0 and ends its first strand there.
@@ -125,6 +136,77 @@ fn what_exceeds_a_socket_is_claimed_piece_by_piece_beginning_with_the_last() {
     assert!(matches!(next, Some("b again" | "c")), "{next:?}");
 }
 
+/// A socket of 1 MiB is dealt four pieces of 512 KiB under one parent, in two halves that worker 0
+/// divides. Returns the halves.
+fn four_pieces<E: Env>(play: &mut Play<E>) -> [TaskInfo; 2] {
+    let root = play.root(Some(Bytes::kib(4096)));
+    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+    let left = play.run(0, "left");
+    play.join(left, ["ab", "cd"], [Some(Bytes::kib(1024)); 2]);
+    ["ab", "cd"].map(|half| play.run(0, half))
+}
+
+#[test]
+fn a_claim_waits_for_its_sibling_unless_that_is_long_in_coming() {
+    let mut play = Play::within(Clock::default());
+    let [ab, _] = four_pieces(&mut play);
+    let pieces = [0, 1].map(|i| ab.child(i, Some(Bytes::kib(512)), None).beside(Bytes::kib(512)));
+    play.add(0, "a", pieces[0]);
+    assert_eq!(play.get(1), None);
+    play.add(0, "b", pieces[1]);
+    assert_eq!(play.get(1), Some("a"));
+    // The next one's sibling does not come.
+    play.add(0, "a again", pieces[0]);
+    assert_eq!(play.get(1), None);
+    play.env.0 = Duration::from_secs(1);
+    assert_eq!(play.get(1), Some("a again"));
+}
+
+#[test]
+fn a_claim_waits_while_another_worker_divides_what_may_be_next() {
+    let mut play = Play::within(Clock::default());
+    let root = play.root(Some(Bytes::kib(4096)));
+    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+    let left = play.run(0, "left");
+    play.join(left, ["ab", "cd"], [Some(Bytes::kib(1024)); 2]);
+    let ab = play.run(0, "ab");
+    assert_eq!(play.get(1), Some("cd"));
+    play.join(ab, ["a", "b"], [Some(Bytes::kib(512)); 2]);
+    assert_eq!(play.get(0), None);
+    // Worker 1 has done with it when it asks again.
+    assert_eq!([play.get(1), play.get(0)], [Some("a"), Some("b")]);
+}
+
+#[test]
+fn what_begins_before_its_turn_does_not_change_whose_turn_it_is() {
+    let mut play = Play::within(Clock::default());
+    let [ab, cd] = four_pieces(&mut play);
+    play.join(ab, ["a", "b"], [Some(Bytes::kib(768)), Some(Bytes::kib(512))]);
+    play.join(cd, ["c", "d"], [Some(Bytes::kib(512)), Some(Bytes::kib(128))]);
+    let a = play.run(0, "a");
+    // `b` is next, but does not fit beside `a`.
+    let d = play.run(1, "d");
+    for task in [a, d] {
+        play.policy.task_ended(WorkerId(0), &task, &mut play.env);
+    }
+    assert_eq!([play.get(0), play.get(1)], ["b", "c"].map(Some));
+}
+
+#[test]
+fn what_waits_for_the_workers_of_a_socket_costs_others_its_data() {
+    let mut play = Play::within(Clock::default());
+    let root = play.root(Some(Bytes::kib(4096)));
+    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+    // The left half is still to be divided. All of its data would move.
+    let right = play.run(2, "right");
+    assert_eq!(Home::read(right.mark).unwrap().kind, Kind::Together);
+    let mut taken = |micros| {
+        play.env.0 = Duration::from_micros(micros);
+        play.get(3)
+    };
+    assert_eq!([taken(1), taken(60), taken(10_000)], [None, None, Some("left")]);
+}
+
 #[test]
 fn a_claim_leaves_room_for_stacks() {
     for (kib, kind) in [(1024, Kind::Together), (1021, Kind::Together), (1020, Kind::Claims)] {
@@ -160,6 +242,22 @@ fn under_one_last_level_cache_it_asks_for_what_ws_asks_for() {
     for kind in [SchedulerKind::Homes, SchedulerKind::Auto] {
         let built = |kind: SchedulerKind| Policy::build::<u32>(&kind, &machine, Options::default());
         assert_eq!(built(kind).capabilities(), built(SchedulerKind::Ws).capabilities());
+    }
+}
+
+/// A clock that is set by hand.
+#[derive(Default)]
+struct Clock(Duration);
+
+impl Env for Clock {
+    fn random(&mut self, _: u32) -> u32 {
+        0
+    }
+    fn acquire(&mut self, _: LockId) {}
+    fn release(&mut self, _: LockId) {}
+    fn steal(&mut self, _: WorkerId, _: bool) {}
+    fn now(&mut self) -> Option<Duration> {
+        Some(self.0)
     }
 }
 

@@ -1,0 +1,127 @@
+//! What the workers of one socket run together.
+
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
+
+use befit_machine::WorkerId;
+
+use super::{
+    Homes,
+    find::{Look, home_of},
+    home::Kind,
+    line::{Entry, Line},
+};
+use crate::{Env, Handle, LockId, Stage};
+
+/// Subtrees that wait for the workers of one socket.
+#[derive(Debug)]
+pub(super) struct Stack<T> {
+    pub(super) waiting: Line<T>,
+    /// Bytes of the tasks that run.
+    pub(super) claimed: AtomicU64,
+    /// How many workers divide what is here, or fork what comes here: there will soon be more to
+    /// choose from.
+    dividers: AtomicU32,
+    /// Where in the row of workers the home lies of the one that was begun last when it was its
+    /// turn.
+    last: AtomicU32,
+}
+
+impl<T> Stack<T> {
+    pub(super) const fn new(id: LockId) -> Self {
+        Self {
+            waiting: Line::new(id),
+            claimed: AtomicU64::new(0),
+            dividers: AtomicU32::new(0),
+            last: AtomicU32::new(0),
+        }
+    }
+}
+
+impl<T: Handle> Homes<T> {
+    /// Takes from its socket's stack the task that is next of kin to the last one begun there: the
+    /// one under the smallest part of the tree of homes that holds both, and of several the one
+    /// that lies nearest.
+    ///
+    /// A task that claims must fit beside those that run, or the wait for that must have cost as
+    /// much as the misses. It also waits until its siblings are there, or those of its parent: in
+    /// the next round the last of them is the first one's turn. But not for longer than it takes to
+    /// fill a private cache.
+    pub(super) fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
+        let stack = &self.stacks[look.socket];
+        if stack.waiting.seems_empty() {
+            return None;
+        }
+        let a_moment = self.price(self.private);
+        let mut in_turn = false;
+        let found = stack.waiting.pop(env, |entries| {
+            let claimed = stack.claimed.load(SeqCst);
+            let fits = |size: u64| {
+                claimed == 0 || claimed.saturating_add(size) <= self.caches[look.socket].0
+            };
+            let divided = stack.dividers.load(SeqCst) > 0 && !look.is_forced();
+            let may_begin = |ready: &Entry<T>| match look.accepts {
+                Some(accepts) => accepts(&ready.job),
+                None if !claims(ready) => true,
+                None if divided && look.age(ready) < a_moment => false,
+                None => fits(ready.task.size.0) || self.is_paid(look, ready, true),
+            };
+            let last = stack.last.load(Relaxed);
+            let apart = |ready: &Entry<T>| {
+                home_of(ready).map_or((0, 0), |home| self.row(home).apart(home.place(), last))
+            };
+            let all = || (0..entries.len()).rev();
+            let next = all().filter(|at| may_begin(&entries[*at]));
+            let next = next.min_by_key(|at| apart(&entries[*at]))?;
+            // What begins before its turn, as it fits beside the others, does not change whose turn
+            // it is.
+            in_turn = all().all(|at| apart(&entries[next]) <= apart(&entries[at]));
+            entries.remove(next)
+        });
+        match &found {
+            Some(ready) => self.begins(ready, in_turn),
+            None => look.left.set(true),
+        }
+        if found.as_ref().is_some_and(|ready| is(ready, Kind::Together)) {
+            self.divides(look.w, Some(look.socket));
+        }
+        found
+    }
+
+    /// `ready` begins: it holds its claim from now on. `in_turn`: what is next of kin to it is next.
+    pub(super) fn begins(&self, ready: &Entry<T>, in_turn: bool) {
+        let Some(home) = home_of(ready).filter(|_| claims(ready)) else { return };
+        let stack = &self.stacks[self.socket(home)];
+        stack.claimed.fetch_add(ready.task.size.0, SeqCst);
+        if in_turn {
+            stack.last.store(home.place(), Relaxed);
+        }
+    }
+
+    /// `w` divides what the workers of `socket` run together, or nothing any more.
+    pub(super) fn divides(&self, w: WorkerId, socket: Option<usize>) {
+        let now = socket.map_or(0, |socket| socket as u32 + 1);
+        let divides = &self.divides[w.index()];
+        if divides.load(Relaxed) == now {
+            return;
+        }
+        if let Some(socket) = socket {
+            self.stacks[socket].dividers.fetch_add(1, SeqCst);
+        }
+        // What a worker spawned may be added by another one at the same time.
+        if let Some(before) = divides.swap(now, SeqCst).checked_sub(1) {
+            self.stacks[before as usize].dividers.fetch_sub(1, SeqCst);
+        }
+    }
+}
+
+/// Whether it begins as a task of this kind.
+fn is<T>(ready: &Entry<T>, kind: Kind) -> bool {
+    ready.stage == Stage::Start && home_of(ready).is_some_and(|home| home.kind == kind)
+}
+
+fn claims<T>(ready: &Entry<T>) -> bool {
+    is(ready, Kind::Claims)
+}
