@@ -1,6 +1,7 @@
 //! Which workers run something and what it moves, and how long the others have waited.
 
 use std::{
+    ops::Range,
     sync::atomic::{
         AtomicBool, AtomicU32, AtomicU64,
         Ordering::{Relaxed, SeqCst},
@@ -41,8 +42,10 @@ struct Member {
     next_look: AtomicU64,
     /// Whether what it does counts since a strand began.
     counted: AtomicBool,
-    /// Lines that its strands brought into its private caches, and their instructions, lately.
+    /// Lines that its strands brought into its private caches lately, those of them that the shared
+    /// cache did not have, and their instructions.
     lines: AtomicU64,
+    far_lines: AtomicU64,
     instructions: AtomicU64,
 }
 
@@ -59,6 +62,7 @@ impl Crew {
             next_look: AtomicU64::new(0),
             counted: AtomicBool::new(false),
             lines: AtomicU64::new(0),
+            far_lines: AtomicU64::new(0),
             instructions: AtomicU64::new(0),
         };
         Self {
@@ -101,10 +105,12 @@ impl Crew {
             pace.ends(w, stamp(env.now()));
         }
         if let Some(counts) = env.counts() {
-            let [lines, instructions] = [&member.lines, &member.instructions];
+            let Member { lines, far_lines, instructions, .. } = &**member;
             let age = u32::from(instructions.load(Relaxed) > LATELY);
-            lines.store((lines.load(Relaxed) >> age) + counts.private_misses, Relaxed);
-            instructions.store((instructions.load(Relaxed) >> age) + counts.instructions, Relaxed);
+            let add = |to: &AtomicU64, more| to.store((to.load(Relaxed) >> age) + more, Relaxed);
+            add(lines, counts.private_misses);
+            add(far_lines, counts.llc_misses);
+            add(instructions, counts.instructions);
         }
     }
 
@@ -160,6 +166,18 @@ impl Crew {
         let instructions = member.instructions.load(Relaxed);
         let lines = member.lines.load(Relaxed);
         (instructions >= ENOUGH).then(|| lines as f64 / instructions as f64)
+    }
+
+    /// How often `workers` found a line in the cache that they share, for each one that they did
+    /// not find there, lately; `None` where nothing counts.
+    pub(super) fn reuse(&self, workers: Range<u32>) -> Option<f64> {
+        let members = &self.members[workers.start as usize..workers.end as usize];
+        let sum = |get: fn(&Member) -> &AtomicU64| -> u64 {
+            members.iter().map(|member| get(member).load(Relaxed)).sum()
+        };
+        let [lines, far] = [sum(|it| &it.lines), sum(|it| &it.far_lines)];
+        let found = lines.saturating_sub(far) as f64;
+        (sum(|it| &it.instructions) >= ENOUGH).then(|| found / far.max(1) as f64)
     }
 
     /// The program's pace, where it matters.

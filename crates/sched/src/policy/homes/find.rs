@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A task's data are moved twice: to the thief, and back in the next round.
-const THERE_AND_BACK: f64 = 2.0;
+pub(super) const THERE_AND_BACK: f64 = 2.0;
 /// A task is taken at once if moving its data takes at most this share of the time that it is run.
 const CHEAP: f64 = 0.05;
 
@@ -34,7 +34,7 @@ pub(super) struct Look<'a, T> {
 
 impl<T> Look<'_, T> {
     /// Whether both have waited for so long: the worker for something, and this for a worker.
-    fn has_paid(&self, ready: &Entry<T>, price: Duration) -> bool {
+    pub(super) fn has_paid(&self, ready: &Entry<T>, price: Duration) -> bool {
         self.is_forced() || self.waited.min(self.age(ready)) >= price
     }
 
@@ -207,7 +207,7 @@ impl<T: Handle> Homes<T> {
     /// here and back, if its data `move`: the rule of one who rents until the rent has cost what buying costs, and who
     /// never pays more than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive
     /// snoopy caching*, Algorithmica 3, 1988).
-    pub(super) fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>, moves: bool) -> bool {
+    fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>, moves: bool) -> bool {
         // It is taken to fill a private cache at least.
         let size = ready.task.size;
         let counts = size != TaskInfo::UNKNOWN && moves;
@@ -222,9 +222,14 @@ impl<T: Handle> Homes<T> {
         lines.is_some_and(|lines| lines * self.line <= CHEAP)
     }
 
-    /// What it takes to move so many bytes.
+    /// What it takes to move so many bytes there and back.
     pub(super) fn price(&self, bytes: Bytes) -> Duration {
-        Duration::from_nanos((bytes.0 as f64 * self.nanoseconds * THERE_AND_BACK) as u64)
+        self.fetch(bytes, THERE_AND_BACK)
+    }
+
+    /// What it takes to bring in so many bytes so many times.
+    pub(super) fn fetch(&self, bytes: Bytes, times: f64) -> Duration {
+        Duration::from_nanos((bytes.0 as f64 * self.nanoseconds * times) as u64)
     }
 }
 

@@ -35,11 +35,14 @@
 //!    waited, the worker for work and the task for a worker, as long as it takes to move the task's
 //!    data there and back ([`find`]). So nobody waits for long at a loss, and little is moved that
 //!    would have been run in its place soon. Between two rounds there is nothing to be had: waiting
-//!    for a round pays for nothing. A claim keeps nobody waiting for longer, either. Tasks whose
-//!    worker brought in hardly any lines lately, for what it computed, are taken at once: counters
-//!    tell it, where there are any. But not while tasks are still to be dealt out, as who has
-//!    nothing yet will soon have its own part.
-//! 7. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
+//!    for a round pays for nothing. Tasks whose worker brought in hardly any lines lately, for what
+//!    it computed, are taken at once: counters tell it, where there are any. But not while tasks
+//!    are still to be dealt out, as who has nothing yet will soon have its own part.
+//! 7. **Past a claim at the price of what it keeps.** What does not fit beside the claims that run
+//!    begins when the wait has cost what the others would then bring in again: as many lines as
+//!    they find in the shared cache for each that they bring in ([`stack`]). So claims keep nobody
+//!    waiting where nothing is found.
+//! 8. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
 //!    that could not run it.
 //!
 //! A worker's place in the row is as wide as its speed says; but where sockets differ, one whose

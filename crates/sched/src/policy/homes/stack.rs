@@ -9,7 +9,7 @@ use befit_machine::WorkerId;
 
 use super::{
     Homes,
-    find::{Look, home_of},
+    find::{Look, THERE_AND_BACK, home_of},
     home::Kind,
     line::{Entry, Line},
 };
@@ -46,9 +46,9 @@ impl<T: Handle> Homes<T> {
     /// that lies nearest.
     ///
     /// A task that claims must fit beside those that run, or the wait for that must have cost as
-    /// much as the misses. It also waits until its siblings are there, or those of its parent: in
-    /// the next round the last of them is the first one's turn. But not for longer than it takes to
-    /// fill a private cache.
+    /// much as the misses ([`Self::is_due`]). It also waits until its siblings are there, or those
+    /// of its parent, as the last of them may be the next of kin; but not for longer than it takes
+    /// to fill a private cache.
     pub(super) fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let stack = &self.stacks[look.socket];
         if stack.waiting.seems_empty() {
@@ -66,7 +66,7 @@ impl<T: Handle> Homes<T> {
                 Some(accepts) => accepts(&ready.job),
                 None if !claims(ready) => true,
                 None if divided && look.age(ready) < a_moment => false,
-                None => fits(ready.task.size.0) || self.is_paid(look, ready, true),
+                None => fits(ready.task.size.0) || self.is_due(look, ready),
             };
             let last = stack.last.load(Relaxed);
             let apart = |ready: &Entry<T>| {
@@ -88,6 +88,17 @@ impl<T: Handle> Homes<T> {
             self.divides(look.w, Some(look.socket));
         }
         found
+    }
+
+    /// Whether the worker has waited, and the task too, for as long as it takes to bring in again
+    /// what the others would find in the cache if the task did not take its place: as many lines as
+    /// they find there for each line that they bring in. As [`Self::is_paid`] says, that is the
+    /// rent.
+    fn is_due(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
+        let reuse = self.crew.reuse(self.workers(look.socket));
+        let again = reuse.map_or(THERE_AND_BACK, |reuse| reuse.min(THERE_AND_BACK));
+        let lost = self.fetch(ready.task.size, again);
+        look.has_paid(ready, lost.max(self.price(self.private)))
     }
 
     /// `ready` begins: it holds its claim from now on. `in_turn`: what is next of kin to it is next.

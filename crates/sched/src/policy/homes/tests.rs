@@ -193,6 +193,24 @@ fn what_begins_before_its_turn_does_not_change_whose_turn_it_is() {
 }
 
 #[test]
+fn what_does_not_fit_waits_the_longer_the_more_the_others_find_in_the_cache() {
+    for (llc_misses, is_soon) in [(1000, true), (10, false)] {
+        let counts = WorkerCounts { private_misses: 1000, llc_misses, instructions: 100_000 };
+        let mut play = Play::within(Counting(counts, Duration::ZERO));
+        let [ab, _] = four_pieces(&mut play);
+        play.join(ab, ["a", "b"], [Some(Bytes::kib(768)), Some(Bytes::kib(512))]);
+        assert_eq!(play.get(0), Some("a"));
+        let mut taken = |micros| {
+            play.env.1 = Duration::from_micros(micros);
+            play.get(1)
+        };
+        assert_eq!(taken(1), None);
+        assert_eq!(taken(60).is_some(), is_soon, "{llc_misses}");
+        assert_eq!(taken(10_000).is_some(), !is_soon, "{llc_misses}");
+    }
+}
+
+#[test]
 fn what_waits_for_the_workers_of_a_socket_costs_others_its_data() {
     let mut play = Play::within(Clock::default());
     let root = play.root(Some(Bytes::kib(4096)));
@@ -261,8 +279,8 @@ impl Env for Clock {
     }
 }
 
-/// Counts the same for each strand, under a clock that stands still.
-struct Counting(WorkerCounts);
+/// Counts the same for each strand, under a clock that is set by hand.
+struct Counting(WorkerCounts, Duration);
 
 impl Env for Counting {
     fn random(&mut self, _: u32) -> u32 {
@@ -275,7 +293,7 @@ impl Env for Counting {
         Some(self.0)
     }
     fn now(&mut self) -> Option<Duration> {
-        Some(Duration::ZERO)
+        Some(self.1)
     }
 }
 
@@ -283,7 +301,8 @@ impl Env for Counting {
 fn from_afar_is_taken_at_once_only_what_computes_much_for_what_it_moves() {
     let instructions = 100_000;
     for (private_misses, free) in [(10, true), (10_000, false)] {
-        let mut env = Counting(WorkerCounts { private_misses, llc_misses: 0, instructions });
+        let counts = WorkerCounts { private_misses, llc_misses: 0, instructions };
+        let mut env = Counting(counts, Duration::ZERO);
         let policy = SchedulerKind::Homes.build(&two_sockets(), Options::default());
         let add = |task: TaskInfo, env: &mut Counting| {
             policy.add(WorkerId(0), Ready { job: 0, task, stage: Stage::Start }, env);
