@@ -148,8 +148,8 @@ impl Rounds {
         Self((0..Self::COUNT).map(|_| Round::default()).collect())
     }
 
-    /// The part of its parent's home that `task` is dealt, and whether no sibling comes after it, as
-    /// far as one can tell.
+    /// The part of its parent's home that `task` is dealt, and whether no sibling comes after it,
+    /// as far as one can tell.
     pub(in crate::policy) fn part(&self, parent: Home, task: &TaskInfo) -> (Home, bool) {
         if let Some(twin) = task.twin() {
             let (own, other) = match (task.size, twin) {

@@ -204,9 +204,9 @@ impl<T: Handle> Homes<T> {
     }
 
     /// Whether the worker has waited, and the task too, as long as it takes to move the task's data
-    /// here and back, if its data `move`: the rule of one who rents until the rent has cost what buying costs, and who
-    /// never pays more than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive
-    /// snoopy caching*, Algorithmica 3, 1988).
+    /// here and back, if they do `move`: the rule of one who rents until the rent has cost what
+    /// buying costs, and who never pays more than twice what was best (Karlin, Manasse, Rudolph &
+    /// Sleator, *Competitive snoopy caching*, Algorithmica 3, 1988).
     fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>, moves: bool) -> bool {
         // It is taken to fill a private cache at least.
         let size = ready.task.size;

@@ -84,8 +84,8 @@ impl Rows {
         &self.all[usize::from(home.row)]
     }
 
-    /// The first `workers`, to go through so much data, or as much as the caches hold, in this power
-    /// of two of cycles for each line.
+    /// The first `workers`, to go through so much data, or as much as the caches hold, in this
+    /// power of two of cycles for each line.
     pub(super) fn whole(&self, data: Option<Bytes>, pace: u32, workers: u32) -> Home {
         let eighths = data.map_or(u64::from(EIGHTHS), |data| {
             data.0.saturating_mul(EIGHTHS.into()).div_ceil(self.caches.0.max(1))

@@ -101,7 +101,8 @@ impl<T: Handle> Homes<T> {
         look.has_paid(ready, lost.max(self.price(self.private)))
     }
 
-    /// `ready` begins: it holds its claim from now on. `in_turn`: what is next of kin to it is next.
+    /// `ready` begins: it holds its claim from now on. If it is `in_turn`, what is next of kin to it
+    /// is next.
     pub(super) fn begins(&self, ready: &Entry<T>, in_turn: bool) {
         let Some(home) = home_of(ready).filter(|_| claims(ready)) else { return };
         let stack = &self.stacks[self.socket(home)];
