@@ -16,9 +16,9 @@ use crate::{Handle, TaskInfo};
 
 /// What a claim leaves of the cache to each worker's stack: a page.
 const STACK: Bytes = Bytes::kib(4);
-/// A claim with the stacks may be larger than the cache by 1 / `OVER` of it. What is gone through
-/// again and again in order is not found in a set that has a line too many; with as little as this,
-/// few sets have one.
+/// A claim with the stacks, and all claims without them, may be larger than the cache by 1 / `OVER`
+/// of it. What is gone through again and again in order is not found in a set that has a line too
+/// many; with as little as this, few sets have one.
 const OVER: u64 = 256;
 
 impl<T: Handle> Homes<T> {
@@ -103,8 +103,13 @@ impl<T: Handle> Homes<T> {
     /// The largest claim on the cache of `socket`.
     fn room(&self, socket: usize) -> Bytes {
         let stacks = self.sockets.workers(socket).len() as u64 * STACK.0;
+        Bytes(self.brim(socket).0.saturating_sub(stacks))
+    }
+
+    /// As much as all claims on the cache of `socket` may be together.
+    pub(super) fn brim(&self, socket: usize) -> Bytes {
         let cache = self.caches[socket].0;
-        Bytes((cache + cache / OVER).saturating_sub(stacks))
+        Bytes(cache + cache / OVER)
     }
 
     /// The socket of a home within one: that of its middle.

@@ -59,7 +59,7 @@ impl<T: Handle> Homes<T> {
         let found = stack.waiting.pop(env, |entries| {
             let claimed = stack.claimed.load(SeqCst);
             let fits = |size: u64| {
-                claimed == 0 || claimed.saturating_add(size) <= self.caches[look.socket].0
+                claimed == 0 || claimed.saturating_add(size) <= self.brim(look.socket).0
             };
             let divided = stack.dividers.load(SeqCst) > 0 && !look.is_forced();
             let may_begin = |ready: &Entry<T>| match look.accepts {
@@ -101,8 +101,8 @@ impl<T: Handle> Homes<T> {
         look.has_paid(ready, lost.max(self.price(self.private)))
     }
 
-    /// `ready` begins: it holds its claim from now on. If it is `in_turn`, what is next of kin to it
-    /// is next.
+    /// `ready` begins: it holds its claim from now on. If it is `in_turn`, what is next of kin to
+    /// it is next.
     pub(super) fn begins(&self, ready: &Entry<T>, in_turn: bool) {
         let Some(home) = home_of(ready).filter(|_| claims(ready)) else { return };
         let stack = &self.stacks[self.socket(home)];
