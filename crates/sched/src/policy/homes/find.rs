@@ -105,12 +105,18 @@ impl<T: Handle> Homes<T> {
         let price = self.price(self.private);
         let pays = look.accepts.is_some() || self.crew.looks_again(look.w, look.waited, price);
         let price = if pays { price } else { Duration::MAX };
+        // What the workers of a socket run together all that are idle wait for.
+        let waiting = self.workers(look.socket).filter(|w| self.is_idle(*w)).count() as u32;
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for queue in [&self.stacks[victim].waiting, &self.spread[victim]] {
                 let from = WorkerId(self.sockets.workers(victim).start);
                 let take = |entries: &mut VecDeque<Entry<T>>| {
                     let at = oldest(entries, look.accepts)?;
-                    if self.is_paid(look, &entries[at], true) { entries.remove(at) } else { None }
+                    if self.is_paid(look, &entries[at], waiting) {
+                        entries.remove(at)
+                    } else {
+                        None
+                    }
                 };
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
                     let workers = self.workers(look.socket);
@@ -130,9 +136,12 @@ impl<T: Handle> Homes<T> {
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for worker in others(indices(self.sockets.workers(victim)), usize::MAX, env) {
                 let free = all_dealt && self.is_free(worker as u32);
-                // To deal it out moves none of its data.
-                let moves = |ready: &Entry<T>| !self.is_wide(ready);
-                let may = |ready: &Entry<T>| free || self.is_paid(look, ready, moves(ready));
+                let may = |ready: &Entry<T>| match self.is_wide(ready) {
+                    _ if free => true,
+                    // To deal it out moves none of its data.
+                    true => look.has_paid(ready, self.price(self.private)),
+                    false => self.is_paid(look, ready, 1),
+                };
                 let price = if free { Duration::ZERO } else { price };
                 let found = self.rob(look, worker, price, may, env);
                 if found.is_some() {
@@ -204,15 +213,15 @@ impl<T: Handle> Homes<T> {
     }
 
     /// Whether the worker has waited, and the task too, as long as it takes to move the task's data
-    /// here and back, if they do `move`: the rule of one who rents until the rent has cost what
-    /// buying costs, and who never pays more than twice what was best (Karlin, Manasse, Rudolph &
-    /// Sleator, *Competitive snoopy caching*, Algorithmica 3, 1988).
-    fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>, moves: bool) -> bool {
-        // It is taken to fill a private cache at least.
+    /// here and back: the rule of one who rents until the rent has cost what buying costs, and who
+    /// never pays more than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive
+    /// snoopy caching*, Algorithmica 3, 1988). Where so many wait for it, each pays its part.
+    fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>, waiting: u32) -> bool {
         let size = ready.task.size;
-        let counts = size != TaskInfo::UNKNOWN && moves;
-        let known = if counts { size.min(self.caches[look.socket]) } else { Bytes(0) };
-        look.has_paid(ready, self.price(known.max(self.private)))
+        let known = if size == TaskInfo::UNKNOWN { Bytes(0) } else { size };
+        let price = self.price(known.min(self.caches[look.socket])) / waiting.max(1);
+        // It is taken to fill a private cache at least.
+        look.has_paid(ready, price.max(self.price(self.private)))
     }
 
     /// Whether the tasks of `worker` compute so much for what they touch that it hardly matters

@@ -33,7 +33,8 @@
 //! 5. **Thieves look near first.** A worker under the same last-level cache finds the data there.
 //! 6. **From afar at the price of the data.** A worker takes from another socket when both have
 //!    waited, the worker for work and the task for a worker, as long as it takes to move the task's
-//!    data there and back ([`find`]). So nobody waits for long at a loss, and little is moved that
+//!    data there and back ([`find`]). For what a whole socket would run all that are idle there
+//!    wait, and each pays its part. So nobody waits for long at a loss, and little is moved that
 //!    would have been run in its place soon. Between two rounds there is nothing to be had: waiting
 //!    for a round pays for nothing. Tasks whose worker brought in hardly any lines lately, for what
 //!    it computed, are taken at once: counters tell it, where there are any. But not while tasks

@@ -211,18 +211,26 @@ fn what_does_not_fit_waits_the_longer_the_more_the_others_find_in_the_cache() {
 }
 
 #[test]
-fn what_waits_for_the_workers_of_a_socket_costs_others_its_data() {
-    let mut play = Play::within(Clock::default());
-    let root = play.root(Some(Bytes::kib(4096)));
-    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
-    // The left half is still to be divided. All of its data would move.
-    let right = play.run(2, "right");
-    assert_eq!(Home::read(right.mark).unwrap().kind, Kind::Together);
-    let mut taken = |micros| {
-        play.env.0 = Duration::from_micros(micros);
-        play.get(3)
+fn what_waits_for_the_workers_of_a_socket_costs_others_its_data_and_each_of_them_its_part() {
+    // Whether worker 3 takes the left half of 2 MiB, which is still to be divided, after so long.
+    let takes = |micros, busy: bool| {
+        let mut play = Play::within(Clock::default());
+        let root = play.root(Some(Bytes::kib(4096)));
+        play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+        if busy {
+            assert_eq!(play.get(2), Some("right"));
+        } else {
+            let _ = play.run(2, "right");
+        }
+        [1, micros].map(|micros| {
+            play.env.0 = Duration::from_micros(micros);
+            play.get(3)
+        }) == [None, Some("left")]
     };
-    assert_eq!([taken(1), taken(60), taken(10_000)], [None, None, Some("left")]);
+    let after = |busy| (1..1000).map(|i| 10 * i).find(|micros| takes(*micros, busy)).unwrap();
+    let [alone, together] = [true, false].map(after);
+    assert!(together > 100, "more than a private cache full: {together} µs");
+    assert!(alone.abs_diff(2 * together) <= 20, "{alone} and {together} µs");
 }
 
 #[test]
