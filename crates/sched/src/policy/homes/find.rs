@@ -34,7 +34,7 @@ pub(super) struct Look<'a, T> {
 
 impl<T> Look<'_, T> {
     /// Whether both have waited for so long: the worker for something, and this for a worker.
-    pub(super) fn has_paid(&self, ready: &Entry<T>, price: Duration) -> bool {
+    fn has_paid(&self, ready: &Entry<T>, price: Duration) -> bool {
         self.is_forced() || self.waited.min(self.age(ready)) >= price
     }
 
@@ -105,18 +105,14 @@ impl<T: Handle> Homes<T> {
         let price = self.price(self.private);
         let pays = look.accepts.is_some() || self.crew.looks_again(look.w, look.waited, price);
         let price = if pays { price } else { Duration::MAX };
-        // What the workers of a socket run together all that are idle wait for.
-        let waiting = self.workers(look.socket).filter(|w| self.is_idle(*w)).count() as u32;
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for queue in [&self.stacks[victim].waiting, &self.spread[victim]] {
                 let from = WorkerId(self.sockets.workers(victim).start);
                 let take = |entries: &mut VecDeque<Entry<T>>| {
                     let at = oldest(entries, look.accepts)?;
-                    if self.is_paid(look, &entries[at], waiting) {
-                        entries.remove(at)
-                    } else {
-                        None
-                    }
+                    // What the workers of a socket run together all that are idle wait for.
+                    let waiting = self.idle(look.socket).count() as u32;
+                    self.is_paid(look, &entries[at], waiting).then(|| entries.remove(at))?
                 };
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
                     let workers = self.workers(look.socket);
@@ -139,7 +135,7 @@ impl<T: Handle> Homes<T> {
                 let may = |ready: &Entry<T>| match self.is_wide(ready) {
                     _ if free => true,
                     // To deal it out moves none of its data.
-                    true => look.has_paid(ready, self.price(self.private)),
+                    true => self.pays(look, ready, Duration::ZERO),
                     false => self.is_paid(look, ready, 1),
                 };
                 let price = if free { Duration::ZERO } else { price };
@@ -219,8 +215,12 @@ impl<T: Handle> Homes<T> {
     fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>, waiting: u32) -> bool {
         let size = ready.task.size;
         let known = if size == TaskInfo::UNKNOWN { Bytes(0) } else { size };
-        let price = self.price(known.min(self.caches[look.socket])) / waiting.max(1);
-        // It is taken to fill a private cache at least.
+        let price = self.price(known.min(self.caches[look.socket]));
+        self.pays(look, ready, price / waiting.max(1))
+    }
+
+    /// Whether both have waited for so long, and for as long as it takes to fill a private cache.
+    pub(super) fn pays(&self, look: &Look<'_, T>, ready: &Entry<T>, price: Duration) -> bool {
         look.has_paid(ready, price.max(self.price(self.private)))
     }
 

@@ -21,6 +21,13 @@ pub(in crate::policy) enum Kind {
     Kept = 3,
 }
 
+impl Kind {
+    /// Whether all workers of its socket may run its task, which so waits on the socket's stack.
+    pub(super) fn is_the_sockets(self) -> bool {
+        matches!(self, Self::Together | Self::Claims)
+    }
+}
+
 /// A half-open interval of the row of workers, and what it means. It is packed into
 /// [`crate::TaskInfo::mark`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

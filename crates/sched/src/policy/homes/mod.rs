@@ -182,6 +182,11 @@ impl<T: Handle> Homes<T> {
         home.kind == Kind::Dealt && self.row(home).is_wide(home)
     }
 
+    /// Whether what is at home there forks to the worker that runs it.
+    fn is_one_workers(&self, home: Home) -> bool {
+        !home.kind.is_the_sockets() && !self.row(home).is_wide(home)
+    }
+
     /// What is at home there need not be dealt out any more. Returns whether all is dealt out now.
     fn dealt_out(&self, home: Home) -> bool {
         self.is_undealt(home) && self.undealt.fetch_sub(1, SeqCst) == 1
@@ -193,9 +198,14 @@ impl<T: Handle> Homes<T> {
         !self.crew.is_running(w) && self.own[at].seems_empty() && self.dealt[at].seems_empty()
     }
 
-    /// Whether a worker of `socket` has nothing to do.
+    /// The workers of `socket` that have nothing to do.
+    fn idle(&self, socket: usize) -> impl Iterator<Item = u32> + '_ {
+        self.workers(socket).filter(|w| self.is_idle(*w))
+    }
+
+    /// Whether there are any.
     fn has_idle(&self, socket: usize) -> bool {
-        self.workers(socket).any(|w| self.is_idle(w))
+        self.idle(socket).next().is_some()
     }
 
     /// `w` has looked for work. Only those that a task is for are notified of it at first; the
@@ -234,9 +244,8 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
 
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         match Home::read(parent.mark) {
-            Some(Home { kind: Kind::Together | Kind::Claims, .. }) | None => ForkOrder::ParentFirst,
-            Some(home) if self.row(home).is_wide(home) => ForkOrder::ParentFirst,
-            Some(_) => ForkOrder::ChildFirst,
+            Some(home) if self.is_one_workers(home) => ForkOrder::ChildFirst,
+            _ => ForkOrder::ParentFirst,
         }
     }
 
@@ -250,10 +259,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         let parent = Home::read(ready.task.mark);
         let (home, is_last) = self.settle(w, &ready.task);
         ready.task.mark = home.word();
-        let forked_here = parent.is_some_and(|parent| {
-            !matches!(parent.kind, Kind::Together | Kind::Claims)
-                && !self.row(parent).is_wide(parent)
-        });
+        let forked_here = parent.is_some_and(|parent| self.is_one_workers(parent));
         let socket = self.socket(home);
         let [first, last] = self.ends(home);
         // Whoever deals it out does so at its beginning, where its first part stays.
@@ -268,7 +274,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         let owner = WorkerId(owner);
         let here = self.sockets.cluster(socket);
         let (queue, notified) = match home.kind {
-            Kind::Together | Kind::Claims => (&self.stacks[socket].waiting, here),
+            kind if kind.is_the_sockets() => (&self.stacks[socket].waiting, here),
             _ if forked_here => (&self.own[w.index()], ClusterId::ROOT),
             _ if is_idle => (&self.dealt[owner.index()], self.leaves[owner.index()]),
             _ if !is_wide => (&self.dealt[owner.index()], ClusterId::ROOT),
@@ -278,8 +284,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         };
         // Those that it is for are notified alone as long as they have nothing else to do.
         let is_first = queue.seems_empty();
-        let is_together = matches!(home.kind, Kind::Together | Kind::Claims);
-        if is_together && !is_last {
+        if home.kind.is_the_sockets() && !is_last {
             self.divides(w, Some(socket));
         }
         queue.push(ready, env);

@@ -1,8 +1,11 @@
 //! What the workers of one socket run together.
 
-use std::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{Relaxed, SeqCst},
+use std::{
+    cell::LazyCell,
+    sync::atomic::{
+        AtomicU32, AtomicU64,
+        Ordering::{Relaxed, SeqCst},
+    },
 };
 
 use befit_machine::WorkerId;
@@ -46,15 +49,16 @@ impl<T: Handle> Homes<T> {
     /// that lies nearest.
     ///
     /// A task that claims must fit beside those that run, or the wait for that must have cost as
-    /// much as the misses ([`Self::is_due`]). It also waits until its siblings are there, or those
-    /// of its parent, as the last of them may be the next of kin; but not for longer than it takes
-    /// to fill a private cache.
+    /// much as the misses that it causes ([`Self::again`]). It also waits until its siblings are
+    /// there, or those of its parent, as the last of them may be the next of kin; but not for
+    /// longer than it takes to fill a private cache.
     pub(super) fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let stack = &self.stacks[look.socket];
         if stack.waiting.seems_empty() {
             return None;
         }
         let a_moment = self.price(self.private);
+        let again = LazyCell::new(|| self.again(look.socket));
         let mut in_turn = false;
         let found = stack.waiting.pop(env, |entries| {
             let claimed = stack.claimed.load(SeqCst);
@@ -66,39 +70,39 @@ impl<T: Handle> Homes<T> {
                 Some(accepts) => accepts(&ready.job),
                 None if !claims(ready) => true,
                 None if divided && look.age(ready) < a_moment => false,
-                None => fits(ready.task.size.0) || self.is_due(look, ready),
+                None => {
+                    let lost = || self.fetch(ready.task.size, *again);
+                    fits(ready.task.size.0) || self.pays(look, ready, lost())
+                }
             };
             let last = stack.last.load(Relaxed);
             let apart = |ready: &Entry<T>| {
                 home_of(ready).map_or((0, 0), |home| self.row(home).apart(home.place(), last))
             };
-            let all = || (0..entries.len()).rev();
-            let next = all().filter(|at| may_begin(&entries[*at]));
+            let next = (0..entries.len()).rev().filter(|at| may_begin(&entries[*at]));
             let next = next.min_by_key(|at| apart(&entries[*at]))?;
             // What begins before its turn, as it fits beside the others, does not change whose turn
             // it is.
-            in_turn = all().all(|at| apart(&entries[next]) <= apart(&entries[at]));
+            let nearest = apart(&entries[next]);
+            in_turn = entries.iter().all(|ready| nearest <= apart(ready));
             entries.remove(next)
         });
-        match &found {
-            Some(ready) => self.begins(ready, in_turn),
-            None => look.left.set(true),
-        }
-        if found.as_ref().is_some_and(|ready| is(ready, Kind::Together)) {
+        let Some(ready) = found else {
+            look.left.set(true);
+            return None;
+        };
+        self.begins(&ready, in_turn);
+        if is(&ready, Kind::Together) {
             self.divides(look.w, Some(look.socket));
         }
-        found
+        Some(ready)
     }
 
-    /// Whether the worker has waited, and the task too, for as long as it takes to bring in again
-    /// what the others would find in the cache if the task did not take its place: as many lines as
-    /// they find there for each line that they bring in. As [`Self::is_paid`] says, that is the
-    /// rent.
-    fn is_due(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
-        let reuse = self.crew.reuse(self.workers(look.socket));
-        let again = reuse.map_or(THERE_AND_BACK, |reuse| reuse.min(THERE_AND_BACK));
-        let lost = self.fetch(ready.task.size, again);
-        look.has_paid(ready, lost.max(self.price(self.private)))
+    /// How often the workers of `socket` would bring in again each line that a task takes from them
+    /// in their cache: as many lines as they find there for each that they bring in.
+    fn again(&self, socket: usize) -> f64 {
+        let reuse = self.crew.reuse(self.workers(socket));
+        reuse.map_or(THERE_AND_BACK, |reuse| reuse.min(THERE_AND_BACK))
     }
 
     /// `ready` begins: it holds its claim from now on. If it is `in_turn`, what is next of kin to

@@ -117,12 +117,7 @@ fn spawned_tasks_are_dealt_as_many_as_there_were_last_time() {
 fn what_exceeds_a_socket_is_claimed_piece_by_piece_beginning_with_the_last() {
     let mut play = Play::new();
     // 2 MiB for each socket of 1 MiB: pieces of 512 KiB, two at a time.
-    let root = play.root(Some(Bytes::kib(4096)));
-    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
-    let left = play.run(0, "left");
-    play.join(left, ["ab", "cd"], [Some(Bytes::kib(1024)); 2]);
-    let ab = play.run(0, "ab");
-    let cd = play.run(0, "cd");
+    let [ab, cd] = four_pieces(&mut play);
     play.join(ab, ["a", "b"], [Some(Bytes::kib(512)); 2]);
     play.join(cd, ["c", "d"], [Some(Bytes::kib(512)); 2]);
     // From the left end on, as nothing ran before.
@@ -136,13 +131,17 @@ fn what_exceeds_a_socket_is_claimed_piece_by_piece_beginning_with_the_last() {
     assert!(matches!(next, Some("b again" | "c")), "{next:?}");
 }
 
-/// A socket of 1 MiB is dealt four pieces of 512 KiB under one parent, in two halves that worker 0
-/// divides. Returns the halves.
-fn four_pieces<E: Env>(play: &mut Play<E>) -> [TaskInfo; 2] {
+/// A socket of 1 MiB is dealt 2 MiB under one parent, whose halves wait.
+fn two_halves<E: Env>(play: &mut Play<E>) {
     let root = play.root(Some(Bytes::kib(4096)));
     play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
     let left = play.run(0, "left");
     play.join(left, ["ab", "cd"], [Some(Bytes::kib(1024)); 2]);
+}
+
+/// The same, and worker 0 is to divide both into pieces of 512 KiB. Returns the halves.
+fn four_pieces<E: Env>(play: &mut Play<E>) -> [TaskInfo; 2] {
+    two_halves(play);
     ["ab", "cd"].map(|half| play.run(0, half))
 }
 
@@ -158,17 +157,14 @@ fn a_claim_waits_for_its_sibling_unless_that_is_long_in_coming() {
     // The next one's sibling does not come.
     play.add(0, "a again", pieces[0]);
     assert_eq!(play.get(1), None);
-    play.env.0 = Duration::from_secs(1);
+    play.env.now = Duration::from_secs(1);
     assert_eq!(play.get(1), Some("a again"));
 }
 
 #[test]
 fn a_claim_waits_while_another_worker_divides_what_may_be_next() {
     let mut play = Play::within(Clock::default());
-    let root = play.root(Some(Bytes::kib(4096)));
-    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
-    let left = play.run(0, "left");
-    play.join(left, ["ab", "cd"], [Some(Bytes::kib(1024)); 2]);
+    two_halves(&mut play);
     let ab = play.run(0, "ab");
     assert_eq!(play.get(1), Some("cd"));
     play.join(ab, ["a", "b"], [Some(Bytes::kib(512)); 2]);
@@ -196,12 +192,12 @@ fn what_begins_before_its_turn_does_not_change_whose_turn_it_is() {
 fn what_does_not_fit_waits_the_longer_the_more_the_others_find_in_the_cache() {
     for (llc_misses, is_soon) in [(1000, true), (10, false)] {
         let counts = WorkerCounts { private_misses: 1000, llc_misses, instructions: 100_000 };
-        let mut play = Play::within(Counting(counts, Duration::ZERO));
+        let mut play = Play::within(Clock { counts: Some(counts), ..Clock::default() });
         let [ab, _] = four_pieces(&mut play);
         play.join(ab, ["a", "b"], [Some(Bytes::kib(768)), Some(Bytes::kib(512))]);
         assert_eq!(play.get(0), Some("a"));
         let mut taken = |micros| {
-            play.env.1 = Duration::from_micros(micros);
+            play.env.now = Duration::from_micros(micros);
             play.get(1)
         };
         assert_eq!(taken(1), None);
@@ -223,7 +219,7 @@ fn what_waits_for_the_workers_of_a_socket_costs_others_its_data_and_each_of_them
             let _ = play.run(2, "right");
         }
         [1, micros].map(|micros| {
-            play.env.0 = Duration::from_micros(micros);
+            play.env.now = Duration::from_micros(micros);
             play.get(3)
         }) == [None, Some("left")]
     };
@@ -271,9 +267,12 @@ fn under_one_last_level_cache_it_asks_for_what_ws_asks_for() {
     }
 }
 
-/// A clock that is set by hand.
+/// A clock that is set by hand, and the same counts for each strand, if any.
 #[derive(Default)]
-struct Clock(Duration);
+struct Clock {
+    now: Duration,
+    counts: Option<WorkerCounts>,
+}
 
 impl Env for Clock {
     fn random(&mut self, _: u32) -> u32 {
@@ -282,26 +281,11 @@ impl Env for Clock {
     fn acquire(&mut self, _: LockId) {}
     fn release(&mut self, _: LockId) {}
     fn steal(&mut self, _: WorkerId, _: bool) {}
-    fn now(&mut self) -> Option<Duration> {
-        Some(self.0)
-    }
-}
-
-/// Counts the same for each strand, under a clock that is set by hand.
-struct Counting(WorkerCounts, Duration);
-
-impl Env for Counting {
-    fn random(&mut self, _: u32) -> u32 {
-        0
-    }
-    fn acquire(&mut self, _: LockId) {}
-    fn release(&mut self, _: LockId) {}
-    fn steal(&mut self, _: WorkerId, _: bool) {}
     fn counts(&mut self) -> Option<WorkerCounts> {
-        Some(self.0)
+        self.counts
     }
     fn now(&mut self) -> Option<Duration> {
-        Some(self.1)
+        Some(self.now)
     }
 }
 
@@ -310,9 +294,9 @@ fn from_afar_is_taken_at_once_only_what_computes_much_for_what_it_moves() {
     let instructions = 100_000;
     for (private_misses, free) in [(10, true), (10_000, false)] {
         let counts = WorkerCounts { private_misses, llc_misses: 0, instructions };
-        let mut env = Counting(counts, Duration::ZERO);
+        let mut env = Clock { counts: Some(counts), ..Clock::default() };
         let policy = SchedulerKind::Homes.build(&two_sockets(), Options::default());
-        let add = |task: TaskInfo, env: &mut Counting| {
+        let add = |task: TaskInfo, env: &mut Clock| {
             policy.add(WorkerId(0), Ready { job: 0, task, stage: Stage::Start }, env);
         };
         // Worker 0 runs all that divides a computation down to its own part, and then that.
