@@ -155,7 +155,7 @@ fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Out
     // SAFETY: it has been published.
     let latch = unsafe { frame.latch() };
     if !latch.probe() {
-        worker.give_and_wait(&[], [(latch, frame.as_ancestor())]);
+        worker.give_and_wait(&[], &[(latch, frame.as_ancestor())]);
     }
     worker.forks().pop_published();
     // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes
@@ -238,7 +238,7 @@ where
     let latch_b = unsafe { b.latch() };
     worker.counters().forks.bump();
     worker.count_published(2);
-    worker.give_and_wait(&jobs, [(latch_a, a.as_ancestor()), (latch_b, b.as_ancestor())]);
+    worker.give_and_wait(&jobs, &[(latch_a, a.as_ancestor()), (latch_b, b.as_ancestor())]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.
     let a = unsafe { a.take_result() };

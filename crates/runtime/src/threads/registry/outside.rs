@@ -39,6 +39,25 @@ struct Install<F, R> {
     done: Done,
 }
 
+/// A call by a thread that is no worker, whatever it calls.
+struct Call {
+    latch: Arc<ThreadLatch>,
+    /// Whether a fork of it may be held back.
+    puts_off: bool,
+    put_off: PutOff,
+    /// The processor that it comes from, if known.
+    here: Option<usize>,
+}
+
+impl Call {
+    fn new(registry: &Registry) -> Self {
+        let puts_off = registry.calls.are_short();
+        let here = current_cpu();
+        let put_off = PutOff::new(puts_off, here);
+        Self { latch: Arc::new(ThreadLatch::new()), puts_off, put_off, here }
+    }
+}
+
 impl Registry {
     /// Runs `work` on a worker of this pool: on the calling thread if it is one, else on another
     /// while the caller waits (running its own pool's work, if it is a worker).
@@ -89,28 +108,32 @@ impl Registry {
         root: TaskInfo,
         op: impl FnOnce(&Worker) -> R + Send,
     ) -> R {
-        let latch = Arc::new(ThreadLatch::new());
-        let puts_off = self.calls.are_short();
-        let here = current_cpu();
-        let put_off = PutOff::new(puts_off, here);
-        let op = |worker: &Worker| worker.run_call(&put_off, || op(worker));
-        let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
-        let young_until = Instant::now() + YOUNG;
-        let spins = puts_off && self.engine.sleep.is_any_awake();
+        let call = Call::new(self);
+        let op = |worker: &Worker| worker.run_call(&call.put_off, || op(worker));
+        let job = Install::new(op, Done::Thread(Arc::clone(&call.latch)));
         let no_unwind = NoUnwind;
+        // SAFETY: `job` stays until the latch was seen set; closure and result are `Send`.
+        self.make(&call, unsafe { job.as_job() }, root);
+        no_unwind.over();
+        job.into_result()
+    }
+
+    /// Gives the policy the job of `call`, and returns when its latch was seen set.
+    fn make(&self, Call { latch, puts_off, put_off, here }: &Call, job: JobRef, root: TaskInfo) {
+        let young_until = Instant::now() + YOUNG;
+        let spins = *puts_off && self.engine.sleep.is_any_awake();
         let number = self.waiting.fetch_add(1, Relaxed);
         // The caller's own processor is about to be free, and has its data. Else several callers
         // get several workers, and one always the same.
-        let near = self.claim.as_ref().zip(here).and_then(|(claim, cpu)| claim.thread_on(cpu));
-        // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
-        self.inject(unsafe { job.as_job() }, root, near.unwrap_or(number));
+        let near = self.claim.as_ref().zip(*here).and_then(|(claim, cpu)| claim.thread_on(cpu));
+        self.inject(job, root, near.unwrap_or(number));
         // Where the worker that is to run the call was last, the caller is in its way.
-        let spins = spins && !self.engine.sleep.is_idle_on(here);
+        let spins = spins && !self.engine.sleep.is_idle_on(*here);
         if spins {
             latch.spin(|| put_off.is_shared());
         }
         // A wait with an end takes longer: the system sets a timer, and stops it.
-        if puts_off
+        if *puts_off
             && (!spins || put_off.holds_or_ends())
             && !latch.wait_until(young_until)
             && let Some((worker, job, task)) = put_off.end()
@@ -124,11 +147,9 @@ impl Registry {
         }
         latch.wait();
         if let Some(worked) = put_off.worked() {
-            self.calls.ended(puts_off, worked);
+            self.calls.ended(*puts_off, worked);
         }
         self.waiting.fetch_sub(1, Relaxed);
-        no_unwind.over();
-        job.into_result()
     }
 
     /// The sizes that a spawned task goes by, which itself declares `declared`. It is spawned on

@@ -6,7 +6,7 @@ use super::{Running, Worker};
 use crate::threads::{
     engine::{About, Sizes},
     fork::stack_pointer,
-    sizer::ForkedAt,
+    sizer::{ForkedAt, Sizer},
 };
 
 impl Worker {
@@ -27,7 +27,16 @@ impl Worker {
         let Some(sizer) = &self.sizer else { return about.declared };
         let size = within.task.size;
         let parent = (size != TaskInfo::UNKNOWN).then(|| (size, within.depth.get()));
-        let at = ForkedAt { index, depth, parent };
+        // SAFETY: promised by the caller.
+        unsafe { self.sizes_by(sizer, about, ForkedAt { index, depth, parent }) }
+    }
+
+    /// Out of line, so that no program that forks has the prediction of sizes compiled into it.
+    ///
+    /// # Safety
+    /// As for [`Self::sizes`].
+    #[inline(never)]
+    unsafe fn sizes_by(&self, sizer: &Sizer, about: &About, at: ForkedAt) -> Sizes {
         // SAFETY: the closure is there, and so are stacks in use.
         unsafe { sizer.sizes(about, at, |address| self.is_variable(address)) }
     }

@@ -24,15 +24,15 @@ impl Worker {
 
     /// Publishes all private forks, gives `jobs` to the policy, and runs other work until all
     /// `latches` of forks are set, within a job. With each latch comes its fork.
-    pub(crate) fn give_and_wait<const N: usize>(
+    pub(crate) fn give_and_wait(
         &self,
         jobs: &[(JobRef, TaskInfo)],
-        latches: [(&Latch, Ancestor); N],
+        latches: &[(&Latch, Ancestor)],
     ) {
         self.prepare_and_wait(jobs, |worker| {
             for (latch, fork) in latches {
-                if !worker.waits_a_little(latch, fork) {
-                    worker.work_until(latch, Some(fork));
+                if !worker.waits_a_little(latch, *fork) {
+                    worker.work_until(latch, Some(*fork));
                 }
             }
         });
