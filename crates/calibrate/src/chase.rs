@@ -162,6 +162,30 @@ pub(crate) fn copy(buffer: &mut [u8]) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / (buffer.len() / LINE) as f64
 }
 
+/// Nanoseconds a line that is written, a word at a time, at `runs` places by turns at random, which
+/// have `words` words written together. Each place goes on with the next line, or with any if it
+/// `jumps`.
+pub(crate) fn scatter(buffer: &mut [u8], runs: usize, words: usize, jumps: bool, seed: u64) -> f64 {
+    let lines = (buffer.len() / LINE) as u64;
+    let (mut draw, zero, end) = (Draw(seed), black_box(0_u32), lines as usize * LINE);
+    let mut places: Vec<usize> = (0..runs).map(|_| draw.next(lines) * LINE).collect();
+    let start = Instant::now();
+    for _ in 0..words {
+        let run = draw.next(runs as u64);
+        let at = places[run];
+        if let Some(word) = buffer.get_mut(at..at + 4) {
+            word.copy_from_slice(&zero.to_le_bytes());
+        }
+        let mut next = at + 4;
+        if next.is_multiple_of(LINE) && (jumps || next == end) {
+            next = draw.next(lines) * LINE;
+        }
+        places[run] = next;
+    }
+    black_box(&buffer[0]);
+    start.elapsed().as_secs_f64() * 1e9 / (words * 4 / LINE) as f64
+}
+
 /// Nanoseconds a line of a stream that is read and written.
 pub(crate) fn update(buffer: &mut [u8]) -> f64 {
     let zero = black_box(0);

@@ -114,6 +114,8 @@ mod tests {
             link_update: None,
             gather: any,
             window: any,
+            scattered: any,
+            runs: Vec::new(),
             operation: any,
             inlined: any,
             pending: any,

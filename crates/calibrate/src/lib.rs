@@ -128,6 +128,10 @@ pub struct Calibration {
     pub gather: Figure,
     /// Instructions between two misses that still overlap.
     pub window: Figure,
+    /// A line that is written word by word, by turns with others that lie anywhere.
+    pub scattered: Figure,
+    /// The same where so many runs of neighbouring lines go on by turns.
+    pub runs: Vec<(u32, Figure)>,
     /// A simple operation of a mixed loop.
     pub operation: Figure,
     /// An inlined fork.
@@ -167,6 +171,9 @@ pub struct Calibration {
     pub fault: Figure,
 }
 
+/// Prefetchers follow runs if lines of these take no more of the time of lines anywhere.
+const FOLLOWED: f64 = 0.75;
+
 impl Calibration {
     /// The figures whose halves differ too much, and by what share.
     pub fn noisy(&self) -> Vec<(String, f64)> {
@@ -183,6 +190,18 @@ impl Calibration {
     /// Misses in flight of a gather.
     pub fn parallelism(&self) -> f64 {
         (self.memory.value / self.gather.value).max(1.0)
+    }
+
+    /// Runs of neighbouring lines that a core's prefetchers follow at once: those of which a line
+    /// takes less than half of what it can take more. 0 where that is next to nothing.
+    pub fn followed_runs(&self) -> u32 {
+        let times = || self.runs.iter().map(|(_, figure)| figure.value);
+        let (least, most) = (times().fold(f64::INFINITY, f64::min), self.scattered.value);
+        if least > FOLLOWED * most {
+            return 0;
+        }
+        let short = |(_, figure): &&(u32, Figure)| figure.value <= (least + most) / 2.0;
+        self.runs.iter().take_while(short).last().map_or(0, |(runs, _)| *runs)
     }
 
     /// Walks through the page tables that a core makes at once.

@@ -23,6 +23,10 @@ use crate::{
 
 /// Misses of a sample: some milliseconds.
 const MISSES: u32 = 16_000;
+/// Runs of lines that are written by turns, and the words that are written: 16 lines of each of the
+/// most, some milliseconds.
+const RUNS: [usize; 5] = [16, 64, 256, 1024, 4096];
+const WORDS: usize = 1 << 20;
 /// Pools in which a task's first memory is measured, spread over the time.
 const FRESH: usize = 9;
 
@@ -47,6 +51,8 @@ pub(crate) struct Rounds {
     reads: Vec<Vec<f64>>,
     copies: Vec<Vec<f64>>,
     bandwidth: BTreeMap<usize, Vec<f64>>,
+    /// Lines written in so many runs by turns.
+    runs: BTreeMap<u32, Vec<f64>>,
 }
 
 impl Rounds {
@@ -81,6 +87,7 @@ impl Rounds {
             used: Vec::new(),
             samples: BTreeMap::new(),
             bandwidth: BTreeMap::new(),
+            runs: BTreeMap::new(),
             seed: 1,
             machine,
             private,
@@ -169,6 +176,7 @@ impl Rounds {
         self.note("gather", chase::independent::<All>(&self.ordinary, 4 * MISSES, seed + 17));
         let window = self.window(seed + 19);
         self.note("window", window);
+        self.scatter(seed + 37);
         let mut inner = 0;
         for (at, cache) in self.caches.iter().enumerate() {
             // Strangers may leave little of a shared cache: no more than the next level needs.
@@ -248,6 +256,16 @@ impl Rounds {
         let ((k0, t0), (k1, t1)) = (steps[at - 1], steps[at]);
         let share = ((limit - t0) / (t1 - t0).max(1e-9)).clamp(0.0, 1.0);
         5.0 * (f64::from(k0) + share * f64::from(k1 - k0))
+    }
+
+    /// Lines that are written by turns with others, anywhere and in runs.
+    fn scatter(&mut self, seed: u64) {
+        let anywhere = chase::scatter(&mut self.ordinary, RUNS[0], WORDS, true, seed);
+        self.note("scattered", anywhere);
+        for (runs, at) in RUNS.into_iter().zip(1..) {
+            let time = chase::scatter(&mut self.ordinary, runs, WORDS, false, seed + at);
+            self.runs.entry(runs as u32).or_default().push(time);
+        }
     }
 
     fn streams(&mut self) {
@@ -431,6 +449,8 @@ impl Rounds {
             tables: pages::tables(),
             random_frames: pages::have_random_frames(),
             window: Figure::rate(&self.samples["window"]),
+            scattered: time("scattered"),
+            runs: self.runs.iter().map(|(n, times)| (*n, Figure::time(times))).collect(),
             operation: time("operation"),
             inlined: time("inlined"),
             pending: time("pending"),

@@ -28,7 +28,9 @@ impl Calibration {
             ("stream, a line copied".to_owned(), self.copy),
             ("gather, a load".to_owned(), self.gather),
             ("window".to_owned(), self.window),
+            ("a line written, anywhere".to_owned(), self.scattered),
         ]);
+        all.extend(self.runs.iter().map(|(n, f)| (format!("a line written, {n} runs"), *f)));
         all.extend(self.bandwidth.iter().map(|(n, f)| (format!("bandwidth, {n} threads"), *f)));
         all.extend([
             ("bandwidth, all, updated".to_owned(), self.bandwidth_update),
@@ -157,6 +159,10 @@ impl Calibration {
             format!("window={:.0}", self.window.value / 2.0),
             format!("operation={:.3}", self.cycles_per_operation()),
         ];
+        let runs = self.followed_runs();
+        if runs > 0 {
+            words.push(format!("runs={runs}"));
+        }
         if let (Some(tlb), Some(walk), Some(walks)) = (self.tlb, self.least_walk(), self.walks()) {
             words.push(format!("tlb={:.0}", tlb.value));
             words.push(format!("walk={:.1}", cycles(walk)));

@@ -48,6 +48,7 @@ pub fn memory() -> Memory {
         parallelism: 10.0,
         streams: None,
         window: 112,
+        runs: 0,
         remote_latency: Cycles(350),
         far_latency: Cycles(350),
         clean: CleanSource::default(),

@@ -44,7 +44,7 @@ pub use prices::Prices;
 #[cfg(test)]
 use tree::invariants;
 pub use tree::{
-    Cache, CleanSource, Cluster, Frames, Inclusion, Issue, Link, MOST_PAGES, MOST_TABLES, Machine,
-    Memory, Pages, Placement, Replacement, Worker,
+    Cache, CleanSource, Cluster, Frames, Inclusion, Issue, Link, MOST_PAGES, MOST_RUNS,
+    MOST_TABLES, Machine, Memory, Pages, Placement, Replacement, Worker,
 };
 pub use units::{Bytes, ClusterId, Cycles, Level, Lines, WorkerId};

@@ -163,6 +163,8 @@ pub enum Frames {
 
 /// More pages than any TLB holds.
 pub const MOST_PAGES: u32 = 1 << 20;
+/// More runs of neighbouring lines than any prefetcher follows.
+pub const MOST_RUNS: u32 = 1 << 14;
 /// More lines than any walk reads of the lowest level of page tables.
 pub const MOST_TABLES: u32 = 8;
 
@@ -185,6 +187,9 @@ pub struct Memory {
     /// Recorded operations (loads, stores, basic blocks) that a core has in flight: misses of one
     /// such window are in flight together. 0 for a core that waits for each.
     pub window: u32,
+    /// Runs of neighbouring lines, each touched with those of others in between, that a core's
+    /// prefetchers follow at once. 0: none but those that recordings mark as streams.
+    pub runs: u32,
     /// From the load's issue to its data when another last-level cache of the same package supplies
     /// it.
     pub remote_latency: Cycles,

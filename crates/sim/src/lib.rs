@@ -33,6 +33,7 @@ mod memory;
 mod occupancy;
 mod outbox;
 mod outcome;
+mod runs;
 pub mod sampled;
 mod settings;
 mod tasks;

@@ -320,14 +320,14 @@ impl Waits {
         touch: Touch,
         line: Line,
     ) -> (Ticks, Reason) {
-        let Line { line, passed, latency, walk, stream, part, taken, .. } = line;
+        let Line { line, passed, latency, walk, stream, part, taken, followed, .. } = line;
         let wires = passed.since(now.clock);
         let reason = Reason { part, line, wires, walk };
         let wait = if let Some(taken) = taken {
             let before = self.all(flight, now.clock);
             self.waited = Reason { part: Part::Handovers, ..reason };
             before.max(taken.since(now.clock))
-        } else if touch.streaming {
+        } else if followed {
             self.stream(flight, now.clock, latency, stream, passed, reason)
         } else if touch.stack && latency + wires == Ticks::default() {
             Ticks::default()

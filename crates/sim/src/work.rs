@@ -253,6 +253,7 @@ impl<'a> Serial<'a> {
             let near = matches!(access.found, Found::Own(at) if self.hardware.is_nearest(at));
             if !near {
                 self.hardware.walk(WorkerId(0), line);
+                self.hardware.is_followed(WorkerId(0), touch, line);
             }
         });
     }
@@ -279,6 +280,8 @@ impl<'a> Serial<'a> {
             let (latency, stream) = (hardware.reach[from], hardware.streams[from]);
             let beyond = latency != Ticks::default();
             let walk = if beyond { hardware.walk(worker, line) } else { None }.unwrap_or_default();
+            let followed =
+                if beyond { hardware.is_followed(worker, touch, line) } else { touch.streaming };
             self.position += stride;
             let misses = latency != Ticks::default() || access.written_back != 0;
             let dependent = touch.dependent && self.missed;
@@ -297,7 +300,7 @@ impl<'a> Serial<'a> {
                 }
                 let bus = if from_memory { core.memory.read(worker, passing) } else { now.clock };
                 let reason = Reason { part: Part::Memory, line, ..Reason::default() };
-                core.clock += if touch.streaming {
+                core.clock += if followed {
                     core.waits.stream(flights[k], now.clock, latency, stream, bus, reason)
                 } else {
                     let latency = latency + bus.since(now.clock);

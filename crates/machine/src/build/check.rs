@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::MachineSpec;
-use crate::{Cache, MOST_OBJECTS, MOST_PAGES, MOST_TABLES, MachineError, Placement, Worker};
+use crate::{
+    Cache, MOST_OBJECTS, MOST_PAGES, MOST_RUNS, MOST_TABLES, MachineError, Placement, Worker,
+};
 
 /// Nesting beyond this is refused before it can exhaust the stack. Levels fall from at most 255, so
 /// only groups without meaning can nest deeper.
@@ -49,6 +51,7 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
             "memory",
             "package-link must be above 0 bytes per cycle",
         ),
+        (m.runs <= MOST_RUNS, "memory", "runs must be 0 to 16384"),
         (
             m.pages.is_none_or(|pages| (1..=MOST_PAGES).contains(&pages.tlb)),
             "memory",

@@ -11,8 +11,8 @@ const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
 
 /// The attributes of a machine.
 const MACHINE: &str = "mhz, latency, remote, far, clean, controllers, bandwidth, fabric, \
-                       package-link, parallelism, streams, window, placement, tlb, walk, walks, \
-                       tables, frames, operation, instructions, issue, inlined, pending, region, \
+                       package-link, parallelism, streams, window, runs, placement, tlb, walk, \
+                       walks, tables, frames, operation, instructions, issue, inlined, pending, region, \
                        published, stolen, spawn, job, call, lock, steal, far-steal, poll, wake, \
                        fault";
 
@@ -49,6 +49,7 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         "parallelism" => memory.parallelism = number(a)?,
         "streams" => memory.streams = Some(number(a)?),
         "window" => memory.window = number(a)?,
+        "runs" => memory.runs = number(a)?,
         "tlb" => pages(memory).tlb = number(a)?,
         "walk" => pages(memory).walk = number(a)?,
         "walks" => pages(memory).walks = number(a)?,

@@ -81,6 +81,9 @@ impl Machine {
             }
         }
         let _ = write!(text, " parallelism={} window={}", m.parallelism, m.window);
+        if m.runs > 0 {
+            let _ = write!(text, " runs={}", m.runs);
+        }
         if let Some(Pages { tlb, walk, walks, tables, frames }) = m.pages {
             let _ = write!(text, " tlb={tlb} walk={walk} walks={walks} tables={tables}");
             text += match frames {

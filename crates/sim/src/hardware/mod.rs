@@ -20,6 +20,7 @@ use crate::{
     ledger::Booking,
     line_size,
     memory::{Memory, Passing},
+    runs::Runs,
     sampled::{self, scale},
     tlb::Tlbs,
     waits::{InFlight, Waits},
@@ -59,6 +60,8 @@ pub(crate) struct Hardware {
     /// Where the program's pages lie; `None` where they lie side by side.
     frames: Option<PageFrames>,
     pub(crate) tlbs: Option<Tlbs>,
+    /// `None` where prefetchers follow only what the recording marks.
+    pub(crate) runs: Option<Runs>,
     pub(crate) atomics: Atomics,
     /// Which misses overlap.
     pub(crate) flight: InFlight,
@@ -112,6 +115,8 @@ pub(crate) struct Line {
     pub(crate) part: Part,
     /// It is taken from others for an atomic read-modify-write: when the worker has it.
     pub(crate) taken: Option<Ticks>,
+    /// Prefetchers saw it coming.
+    pub(crate) followed: bool,
 }
 
 impl Line {
@@ -205,6 +210,7 @@ impl Hardware {
             },
             frames,
             tlbs,
+            runs: Runs::new(machine, core_count, coarser, each),
             atomics: Atomics::new(program, machine, sample, coarser),
             flight,
             waits: vec![Default::default(); workers as usize],
@@ -382,6 +388,7 @@ impl Hardware {
             fault: no,
             part,
             taken: None,
+            followed: touch.streaming,
         };
         let from_memory = Line { latency: self.reach[root], stream: self.streams[root], ..nothing };
         let found = match access.found {
@@ -410,7 +417,13 @@ impl Hardware {
                 Line { passed, fault: self.first_touch(line, place), ..from_memory }
             }
         };
-        let found = Line { walk: self.walk_to(worker, touch, &found, passing), ..found };
+        let followed = if single || found.latency == no {
+            touch.streaming
+        } else {
+            self.is_followed(worker, touch, line)
+        };
+        let found = Line { followed, ..found };
+        let found = Line { walk: self.walk_to(worker, &found, passing), ..found };
         if !self.atomics.has(line) {
             return found;
         }
@@ -441,11 +454,11 @@ impl Hardware {
 
     /// What it takes to find the page of a line that is not in the innermost cache.
     #[inline(always)]
-    fn walk_to(&mut self, worker: WorkerId, touch: Touch, found: &Line, passing: Passing) -> Ticks {
+    fn walk_to(&mut self, worker: WorkerId, found: &Line, passing: Passing) -> Ticks {
         if self.tlbs.is_none() || passing.single || found.latency == Ticks::default() {
             return Ticks::default();
         }
-        let Some(walk) = self.walk(worker, found.line).filter(|_| !touch.streaming) else {
+        let Some(walk) = self.walk(worker, found.line).filter(|_| !found.followed) else {
             return Ticks::default();
         };
         let passed = (0..walk.from_memory).map(|_| self.memory.read(worker, passing)).last();
