@@ -5,7 +5,8 @@
 //! another one's cache stands half empty. It then brings the rest in again in each round, and all
 //! others wait for it. So each socket gets what it can go through in the same time: at the pace of
 //! its cores what its cache holds, and what is beyond with the time that it takes to bring it in.
-//! A program that computes much for each line is thus divided by speed, another one by caches.
+//! A program that computes much for each line is thus divided by speed, another one by caches; one
+//! of which no sizes are known, by speed.
 
 use befit_machine::{Bytes, Machine, WorkerId};
 
@@ -84,12 +85,11 @@ impl Rows {
         &self.all[usize::from(home.row)]
     }
 
-    /// The first `workers`, to go through so much data, or as much as the caches hold, in this
-    /// power of two of cycles for each line.
+    /// The first `workers`, to go through so much data in this power of two of cycles for each line.
+    /// By speed alone where it is not known how much: as if the caches held all of it.
     pub(super) fn whole(&self, data: Option<Bytes>, pace: u32, workers: u32) -> Home {
-        let eighths = data.map_or(u64::from(EIGHTHS), |data| {
-            data.0.saturating_mul(EIGHTHS.into()).div_ceil(self.caches.0.max(1))
-        });
+        let eighths = data
+            .map_or(1, |data| data.0.saturating_mul(EIGHTHS.into()).div_ceil(self.caches.0.max(1)));
         let amount = eighths.clamp(1, MOST.into()) as usize - 1;
         let pace = pace.min(PACES - 1) as usize;
         let index = amount * PACES as usize + pace;
@@ -171,6 +171,8 @@ mod tests {
         assert!((first(3, 0) - 0.44).abs() < 0.02, "{}", first(3, 0));
         assert!(first(24, 8) < 0.52, "{}", first(24, 8));
         assert!(first(1024, 0) < first(24, 0), "beyond all caches they matter less");
+        let unknown = share(&rows, rows.whole(None, 0, 12), 4);
+        assert!((unknown - 0.44).abs() < 0.02, "{unknown}: by speed");
         assert!(rows.pace(&machine).is_some());
     }
 
