@@ -68,24 +68,25 @@ impl Runs {
         let (mask, shift) = (sets.len() - 1, self.page_shift);
         let set = |line: u32| ((line >> shift).wrapping_mul(0x9e37_79b9) >> 8) as usize & mask;
         // Mostly all three are in the same page, and so in the same set.
-        for last in [line, line.wrapping_sub(1), line.wrapping_add(1)] {
-            let (from, to) = (set(last), set(line));
-            let Some(at) = sets[from].iter().position(|run| run.line == last) else { continue };
-            let moves = last != line;
-            let length = (sets[from][at].length + u32::from(moves)).min(TRAINED);
-            let mut end = at;
-            if from != to {
-                sets[from][at] = NONE;
-                end = WAYS - 1;
+        let lines = [Some(line), line.checked_sub(1), line.checked_add(1)];
+        let found = lines.into_iter().flatten().find_map(|last| {
+            let from = set(last);
+            Some((from, sets[from].iter().position(|run| run.line == last)?))
+        });
+        let (to, mut end) = (set(line), WAYS - 1);
+        let before = found.map(|(from, at)| {
+            if from == to {
+                end = at;
+                sets[to][at]
+            } else {
+                std::mem::replace(&mut sets[from][at], NONE)
             }
-            sets[to].copy_within(..end, 1);
-            sets[to][0] = Run { line, length };
-            return moves && length >= self.trained;
-        }
-        let set = &mut sets[set(line)];
-        set.copy_within(..WAYS - 1, 1);
-        set[0] = Run { line, length: 0 };
-        false
+        });
+        let moves = before.is_some_and(|run| run.line != line);
+        let length = before.map_or(0, |run| (run.length + u32::from(moves)).min(TRAINED));
+        sets[to][..=end].rotate_right(1);
+        sets[to][0] = Run { line, length };
+        moves && length >= self.trained
     }
 }
 

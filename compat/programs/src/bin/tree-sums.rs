@@ -1,5 +1,5 @@
-//! Makes a binary tree, a box for each node, and sums up its numbers ten times, leaving in each node
-//! the sum of what is below. The argument is its depth.
+//! Makes a binary tree, a box for each node, and sums up its numbers ten times, leaving in each
+//! node the sum of what is below. The argument is its depth.
 
 /// Subtrees no deeper than this are one task each.
 const LITTLE: u32 = 8;

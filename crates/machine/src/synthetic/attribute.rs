@@ -12,9 +12,9 @@ const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
 /// The attributes of a machine.
 const MACHINE: &str = "mhz, latency, remote, far, clean, controllers, bandwidth, fabric, \
                        package-link, parallelism, streams, window, runs, placement, tlb, walk, \
-                       walks, tables, frames, operation, instructions, issue, inlined, pending, region, \
-                       published, stolen, spawn, job, call, lock, steal, far-steal, poll, wake, \
-                       fault";
+                       walks, tables, frames, operation, instructions, issue, inlined, pending, \
+                       region, published, stolen, spawn, job, call, lock, steal, far-steal, poll, \
+                       wake, fault";
 
 /// The attributes of a cache.
 const CACHE: &str =

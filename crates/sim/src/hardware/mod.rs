@@ -391,7 +391,7 @@ impl Hardware {
             followed: touch.streaming,
         };
         let from_memory = Line { latency: self.reach[root], stream: self.streams[root], ..nothing };
-        let found = match access.found {
+        let mut found = match access.found {
             Found::Own(cluster) => {
                 let stream = self.streams[cluster.index()];
                 Line { latency: self.reach[cluster.index()], stream, ..nothing }
@@ -417,13 +417,10 @@ impl Hardware {
                 Line { passed, fault: self.first_touch(line, place), ..from_memory }
             }
         };
-        let followed = if single || found.latency == no {
-            touch.streaming
-        } else {
-            self.is_followed(worker, touch, line)
-        };
-        let found = Line { followed, ..found };
-        let found = Line { walk: self.walk_to(worker, &found, passing), ..found };
+        if !single && found.latency != no {
+            found.followed = self.is_followed(worker, touch, line);
+        }
+        found.walk = self.walk_to(worker, &found, passing);
         if !self.atomics.has(line) {
             return found;
         }

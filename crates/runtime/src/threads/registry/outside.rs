@@ -113,27 +113,28 @@ impl Registry {
         let job = Install::new(op, Done::Thread(Arc::clone(&call.latch)));
         let no_unwind = NoUnwind;
         // SAFETY: `job` stays until the latch was seen set; closure and result are `Send`.
-        self.make(&call, unsafe { job.as_job() }, root);
+        self.inject_and_wait(&call, unsafe { job.as_job() }, root);
         no_unwind.over();
         job.into_result()
     }
 
     /// Gives the policy the job of `call`, and returns when its latch was seen set.
-    fn make(&self, Call { latch, puts_off, put_off, here }: &Call, job: JobRef, root: TaskInfo) {
+    fn inject_and_wait(&self, call: &Call, job: JobRef, root: TaskInfo) {
+        let Call { ref latch, puts_off, ref put_off, here } = *call;
         let young_until = Instant::now() + YOUNG;
-        let spins = *puts_off && self.engine.sleep.is_any_awake();
+        let spins = puts_off && self.engine.sleep.is_any_awake();
         let number = self.waiting.fetch_add(1, Relaxed);
         // The caller's own processor is about to be free, and has its data. Else several callers
         // get several workers, and one always the same.
-        let near = self.claim.as_ref().zip(*here).and_then(|(claim, cpu)| claim.thread_on(cpu));
+        let near = self.claim.as_ref().zip(here).and_then(|(claim, cpu)| claim.thread_on(cpu));
         self.inject(job, root, near.unwrap_or(number));
         // Where the worker that is to run the call was last, the caller is in its way.
-        let spins = spins && !self.engine.sleep.is_idle_on(*here);
+        let spins = spins && !self.engine.sleep.is_idle_on(here);
         if spins {
             latch.spin(|| put_off.is_shared());
         }
         // A wait with an end takes longer: the system sets a timer, and stops it.
-        if *puts_off
+        if puts_off
             && (!spins || put_off.holds_or_ends())
             && !latch.wait_until(young_until)
             && let Some((worker, job, task)) = put_off.end()
@@ -147,7 +148,7 @@ impl Registry {
         }
         latch.wait();
         if let Some(worked) = put_off.worked() {
-            self.calls.ended(*puts_off, worked);
+            self.calls.ended(puts_off, worked);
         }
         self.waiting.fetch_sub(1, Relaxed);
     }

@@ -85,8 +85,8 @@ impl Rows {
         &self.all[usize::from(home.row)]
     }
 
-    /// The first `workers`, to go through so much data in this power of two of cycles for each line.
-    /// By speed alone where it is not known how much: as if the caches held all of it.
+    /// The first `workers`, to go through so much data in this power of two of cycles for each
+    /// line. By speed alone where it is not known how much: as if the caches held all of it.
     pub(super) fn whole(&self, data: Option<Bytes>, pace: u32, workers: u32) -> Home {
         let eighths = data
             .map_or(1, |data| data.0.saturating_mul(EIGHTHS.into()).div_ceil(self.caches.0.max(1)));
