@@ -1,10 +1,10 @@
-//! Models of the deque of spawned tasks.
+//! Models of the deque of spawned tasks, and of the outbox that it is.
 
 use std::{ptr::NonNull, sync::Arc};
 
-use ::loom::thread;
+use ::loom::{sync::Mutex, thread};
 
-use crate::threads::{deque::Deque, primitive::UnsafeCell};
+use crate::threads::{deque::Deque, primitive::UnsafeCell, worker::Outbox};
 
 /// What lies in the deque: whoever takes it out writes it, which loom finds if two do.
 struct Entry(UnsafeCell<u32>);
@@ -71,4 +71,32 @@ fn an_entry_that_is_put_in_while_another_is_stolen_is_not_lost() {
 #[test]
 fn a_thief_may_read_a_buffer_that_the_owner_has_replaced() {
     model(2, 1, 1);
+}
+
+/// Another moves tasks from the outbox to a queue. Once the owner has found the outbox empty and
+/// has waited, all that it has not taken out itself lies in the queue.
+#[test]
+fn an_owner_that_has_waited_finds_what_others_have_moved() {
+    ::loom::model(|| {
+        let outbox = Arc::new(Outbox::new());
+        let queue = Arc::new(Mutex::new(Vec::new()));
+        let entries: Vec<_> = (1..=2).map(entry).collect();
+        for entry in &entries {
+            // SAFETY: this thread is the owner.
+            unsafe { outbox.tasks.push(*entry) };
+        }
+        let (theirs, moved) = (Arc::clone(&outbox), Arc::clone(&queue));
+        let mover = thread::spawn(move || {
+            theirs.move_oldest(2, |entry| moved.lock().unwrap().push(take(entry)));
+        });
+        let mut own = 0;
+        // SAFETY: this thread is the owner.
+        while let Some(entry) = unsafe { outbox.tasks.pop() } {
+            own += take(entry);
+        }
+        outbox.until_moved();
+        assert_eq!(own + queue.lock().unwrap().iter().sum::<u32>(), 3);
+        mover.join().unwrap();
+        entries.into_iter().for_each(free);
+    });
 }

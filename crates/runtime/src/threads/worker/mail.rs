@@ -35,8 +35,19 @@ impl Worker {
 
     #[cold]
     fn own_or_mail(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        let own = if awaited.is_none() { self.get_own() } else { None };
-        own.or_else(|| self.mail())
+        if awaited.is_some() {
+            return self.mail();
+        }
+        self.get_own().or_else(|| self.get_moved()).or_else(|| self.mail())
+    }
+
+    /// As [`Self::get_own`], which has found nothing, of what others were moving to the policy.
+    fn get_moved(&self) -> Option<Ready<JobRef>> {
+        if !self.keeps_spawned {
+            return None;
+        }
+        self.outbox.until_moved();
+        self.get_own()
     }
 
     /// Reports to the policy that a job runs here that it did not give.

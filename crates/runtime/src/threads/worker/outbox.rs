@@ -16,27 +16,71 @@
 //!
 //! A task in an outbox is notified of when it is put in, as one that is added. A worker that moves
 //! tasks hides them for a moment from others that look. So it notifies once more, unless it has
-//! itself been given the only one that it moved.
+//! itself been given the only one that it moved. And the outbox's own worker must not think
+//! meanwhile that it has run all that it spawned: see [`Outbox::until_moved`].
+
+use std::{
+    ptr::NonNull,
+    sync::atomic::Ordering::{Acquire, Relaxed, Release},
+};
 
 use befit_machine::ClusterId;
 use befit_sched::{Ready, Stage, forks::OUTBOX_BATCH};
+use crossbeam_utils::CachePadded;
 
 use super::Worker;
 use crate::threads::{
     deque::Deque,
     engine::{Ancestor, JobRef, SpawnedHeader, SpawnedRef},
     latch::Latch,
+    primitive::{AtomicUsize, fence},
+    sleep::relax,
 };
 
-/// Spawned tasks that the policy has not seen.
-pub(crate) type Outbox = Deque<SpawnedHeader>;
+/// Spawned tasks that the policy has not seen. Its worker puts them in and takes them out; whoever
+/// moves some to the policy calls [`Self::move_oldest`].
+#[derive(Debug)]
+pub(crate) struct Outbox<T = SpawnedHeader> {
+    pub(crate) tasks: Deque<T>,
+    /// How many threads may have taken tasks out that the policy does not have yet.
+    movers: CachePadded<AtomicUsize>,
+}
+
+impl<T> Outbox<T> {
+    pub(crate) fn new() -> Self {
+        Self { tasks: Deque::new(), movers: CachePadded::new(AtomicUsize::new(0)) }
+    }
+
+    /// Anyone: takes out the oldest tasks, at most `count`, and calls `add` with each.
+    pub(crate) fn move_oldest(&self, count: usize, add: impl FnMut(NonNull<T>)) {
+        if count == 0 {
+            return;
+        }
+        // Seen by whoever sees that a task was taken out, which is a release.
+        self.movers.fetch_add(1, Relaxed);
+        (0..count).map_while(|_| self.tasks.take_old()).for_each(add);
+        self.movers.fetch_sub(1, Release);
+    }
+
+    /// The owner has found its outbox empty: returns when the policy has all that others have taken
+    /// out before.
+    pub(crate) fn until_moved(&self) {
+        // The owner saw that the tasks were taken out, so it sees who took them.
+        fence(Acquire);
+        let mut round = 0;
+        while self.movers.load(Acquire) > 0 {
+            relax(round);
+            round += 1;
+        }
+    }
+}
 
 impl Worker {
     /// Puts a spawned task into the outbox.
     #[inline(always)]
     pub(super) fn put_out(&self, job: SpawnedRef) {
         // SAFETY: this worker's own, on its thread.
-        unsafe { self.outbox.push(job.header()) };
+        unsafe { self.outbox.tasks.push(job.header()) };
         self.outbox_mark.put_in();
         // After the fence that this passed.
         if self.engine().sleep.idle() > 0 {
@@ -58,7 +102,7 @@ impl Worker {
             return None;
         }
         // SAFETY: this worker's own, on its thread.
-        let header = unsafe { self.outbox.pop() }?;
+        let header = unsafe { self.outbox.tasks.pop() }?;
         Some(Self::ready(SpawnedRef::of(header)))
     }
 
@@ -78,7 +122,7 @@ impl Worker {
     /// Moves all tasks of this worker's outbox to the policy.
     #[inline]
     pub(super) fn empty_outbox(&self) {
-        if self.keeps_spawned && self.outbox.len() > 0 {
+        if self.keeps_spawned && self.outbox.tasks.len() > 0 {
             self.move_own();
         }
     }
@@ -117,7 +161,7 @@ impl Worker {
     #[cold]
     fn move_from_others(&self, most: usize) -> Option<Moved> {
         let mut moved = None;
-        let is_empty = |thread: usize| self.registry.outboxes[thread].len() == 0;
+        let is_empty = |thread: usize| self.registry.outboxes[thread].tasks.len() == 0;
         let again = self.registry.filled.look_around(self.thread, is_empty, |thread| {
             let from_one = self.move_from(thread, most);
             if from_one.is_some() {
@@ -132,16 +176,15 @@ impl Worker {
     /// As [`Self::move_from_others`], of one outbox.
     fn move_from(&self, thread: usize, most: usize) -> Option<Moved> {
         let outbox = &self.registry.outboxes[thread];
-        let size = outbox.len();
+        let size = outbox.tasks.len();
         let count = if most == usize::MAX { size } else { size.div_ceil(2).min(most) };
         let owner = self.engine().worker(thread);
         let mut moved = None;
-        for _ in 0..count {
-            let Some(header) = outbox.take_old() else { break };
+        outbox.move_oldest(count, |header| {
             let ready = Self::ready(SpawnedRef::of(header));
             moved = Some(if moved.is_none() { Moved::Only(ready.job) } else { Moved::Several });
             self.engine().add_kept(owner, ready, &mut self.env());
-        }
+        });
         moved
     }
 }

@@ -159,7 +159,7 @@ impl Worker {
     /// mail.
     fn look_again(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         self.heed_alarm();
-        self.get(awaited).or_else(|| self.mail())
+        self.get(awaited).or_else(|| self.mail_after_own(awaited))
     }
 
     /// Runs one job, if there is one, within a job. `own`: only what this worker would find without
@@ -206,7 +206,7 @@ impl Worker {
     pub(crate) fn has_own_work(&self) -> bool {
         self.forks.has_private()
             || self.registry.mailboxes[self.thread].has_mail()
-            || self.outbox.len() > 0
+            || self.outbox.tasks.len() > 0
             || self.engine().policy.has_own(self.id)
     }
 }
