@@ -125,6 +125,21 @@ mod tests {
         assert!(matches!(refused, Err(SimError::TooLong { .. })), "{refused:?}");
     }
 
+    /// It was not: the last fractions of an operation took longer than any step.
+    #[test]
+    fn regression_a_program_of_slow_operations_is_simulated_to_its_end() {
+        let program = program(|b| {
+            task(b, 1, None, |b| b.work(3, 0, 0));
+            b.work(3, 0, 0);
+            b.sync(ScopeId(1)).unwrap();
+        });
+        let mut machine: Machine = "core:2 l1:1(size=32768) pu:1".parse().unwrap();
+        machine.cycles_per_operation = (1_u64 << 40) as f64;
+        let outcome = crate::tests::simulate(&program, &machine, befit_sched::SchedulerKind::Ws, 1);
+        let time = outcome.time.0;
+        assert!((3 << 40..13 << 38).contains(&time), "{time}: the two run beside one another");
+    }
+
     #[test]
     fn a_time_below_the_bounds_is_an_error() {
         let program = program(|b| b.work(1000, 0, 0));
