@@ -385,8 +385,9 @@ mod tests {
     }
 
     /// The paces, in cycles, that are found where the model has those of [`PACES`] at these places,
-    /// all strands were so much faster, and each fork took so many nanoseconds of the whole.
-    fn found(paces: [usize; 2], faster: f64, fork: u64) -> Vec<f64> {
+    /// all strands were so much faster, and each fork took so many nanoseconds of the whole, and
+    /// each of the program's page faults as many.
+    fn found(paces: [usize; 2], faster: f64, fork: u64, fault: u64) -> Vec<f64> {
         let (program, mut host) = (two_kinds(), HOST.parse::<Machine>().unwrap());
         host.prices.inlined = fork as f64;
         let mut serial = Serial::new(&program, &host).unwrap();
@@ -397,21 +398,29 @@ mod tests {
                 (modelled[paces[class(&program, strand)]] * 1000.0) as u64
             })
             .collect();
-        let total = times.iter().sum::<u64>() + 20 * fork * 1000;
-        let strand = |time: u64| Timing { picoseconds: (time as f64 / faster) as u64, faults: 0 };
+        // One in each strand, and none in the model, whose pages are all there.
+        let faults = times.len() as u64;
+        let total = times.iter().sum::<u64>() + (20 * fork + faults * fault) * 1000;
+        let strand = |time: u64| Timing {
+            picoseconds: (time as f64 / faster) as u64 + fault * 1000,
+            faults: 1,
+        };
         let strands = times.into_iter().map(strand).collect();
-        let timed = Timed { strands, total, faults: 0, regions: 0, process: 0 };
-        let run = fit(&program, &timed, &host, 0.0).unwrap();
+        let timed = Timed { strands, total, faults, regions: 0, process: 0 };
+        let run = fit(&program, &timed, &host, fault as f64).unwrap();
         run.classes.iter().flatten().map(|c| c.ps_per_operation / 1000.0).collect()
     }
 
     #[test]
     fn the_pace_of_each_class_comes_back_from_its_times() {
         let (k, j) = (5, 3);
-        // Also from times that are short of the whole's, and without what forks took of that.
-        for (faster, fork) in [(1.0, 0), (1.2, 0), (1.2, 10_000)] {
-            for (found, pace) in found([k, j], faster, fork).iter().zip([PACES[k], PACES[j]]) {
-                assert!((found / pace - 1.0).abs() < 0.02, "{found} {pace} {faster} {fork}");
+        // Also from times that are short of the whole's, and without what forks and faults took.
+        for (faster, fork, fault) in [(1.0, 0, 0), (1.2, 0, 0), (1.2, 10_000, 0), (1.2, 0, 50_000)]
+        {
+            let found = found([k, j], faster, fork, fault);
+            for (found, pace) in found.iter().zip([PACES[k], PACES[j]]) {
+                let off = (found / pace - 1.0).abs();
+                assert!(off < 0.02, "{found} {pace} {faster} {fork} {fault}");
             }
         }
     }

@@ -6,7 +6,10 @@ use befit_program::{ProgramBuilder, ScopeId};
 use befit_sched::footprint::{Order, Settings};
 
 use super::*;
-use crate::tests::{program, task};
+use crate::{
+    latency,
+    tests::{program, task},
+};
 
 /// Tasks that `fill` fills, one after another.
 fn tasks<T>(
@@ -140,6 +143,15 @@ fn cycles(how: How, settings: Settings) -> Ran {
     in_order(&mut core, &tasks, 0..400);
     let charge = Charge::on(&machine, 2.0);
     Fbs { settings, how, charge, budget: false }.run(&machine, &mut core, &tasks, &arrival)
+}
+
+#[test]
+fn a_look_takes_four_instructions_and_an_access_to_the_innermost_cache() {
+    let machine = gems();
+    let inner = latency(&machine, machine.path(WorkerId(0)).next().unwrap()) as f64;
+    for width in [1.0, 2.0, 4.0] {
+        assert_eq!(Charge::on(&machine, width).look, inner + 4.0 / width);
+    }
 }
 
 #[test]

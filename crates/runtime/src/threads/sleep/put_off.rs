@@ -141,6 +141,7 @@ impl PutOff {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::system::{affinity, set_affinity};
 
     #[test]
     fn how_long_a_call_worked_is_known_where_a_fork_was_or_would_have_been_held_back() {
@@ -154,5 +155,19 @@ mod tests {
             call.ended(worked);
             assert_eq!(call.worked(), Some(worked));
         }
+    }
+
+    #[test]
+    #[cfg_attr(any(miri, not(target_os = "linux")), ignore = "nothing says where a thread runs")]
+    fn a_call_is_from_here_if_its_caller_was_on_the_processor_that_the_worker_is_on() {
+        std::thread::spawn(|| {
+            let here = affinity(None).unwrap()[0];
+            set_affinity(&[here]);
+            let is_from_here = |caller| PutOff::new(false, caller).is_from_here();
+            assert!(is_from_here(Some(here)));
+            assert!(!is_from_here(Some(here + 1)) && !is_from_here(None));
+        })
+        .join()
+        .unwrap();
     }
 }

@@ -322,4 +322,15 @@ mod tests {
     fn an_alarm_reaches_a_sleeper() {
         wakes_the_other(|search| search.raise_alarm());
     }
+
+    #[test]
+    fn workers_with_nothing_to_do_sleep_until_there_is_something() {
+        on_each_scheduler("pu:2", 2, |pool| {
+            pool.install(|| ());
+            let before = sleeps(pool);
+            // Several times as long as those sleep from whom something is kept.
+            thread::sleep(Duration::from_millis(200));
+            assert_eq!(pool.statistics().total().sleeps, before);
+        });
+    }
 }
