@@ -275,6 +275,6 @@ fn regression_a_broadcast_within_a_subtree_does_not_end_it() {
         [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws]
     {
         let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 4);
-        pool.install(fit(4 << 20, || (0..50).for_each(|_| tree(0))));
+        pool.install(fit(4 << 20, || (0..or_under_miri(50, 1)).for_each(|_| tree(0))));
     }
 }

@@ -101,7 +101,7 @@ fn a_tree_that_is_larger_than_those_before_is_shared() {
     }
     let _watchdog = watchdog(MINUTE);
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    for _ in 0..500 {
+    for _ in 0..or_under_miri(500, 20) {
         pool.install(|| tree(8, &|| {}));
     }
     let ran = [const { AtomicUsize::new(0) }; 2];

@@ -12,10 +12,11 @@ use crate::{threads::testing::*, *};
 
 #[test]
 fn par_for_calls_its_body_once_with_each_number() {
+    let most = or_under_miri(5000, 60);
     on_every_pool(|pool| {
         let backwards = Range { start: 9, end: 2 };
-        for range in [0..0, 5..6, 3..40, 7..5000, backwards] {
-            let calls: Vec<_> = (0..5000).map(|_| AtomicUsize::new(0)).collect();
+        for range in [0..0, 5..6, 3..40, 7..most, backwards] {
+            let calls: Vec<_> = (0..most).map(|_| AtomicUsize::new(0)).collect();
             pool.install(|| par_for(range.clone(), |i| add(&calls[i], 1)));
             for (i, calls) in calls.into_iter().enumerate() {
                 assert_eq!(calls.into_inner(), usize::from(range.contains(&i)), "{i} of {range:?}");
@@ -35,7 +36,7 @@ fn par_for_reaches_the_end_of_the_numbers() {
 #[test]
 fn par_for_each_mut_changes_each_element_once() {
     on_every_pool(|pool| {
-        for len in [0, 1, 2, 1000, 100_000] {
+        for len in [0, 1, 2, or_under_miri(1000, 50), or_under_miri(100_000, 300)] {
             let mut v: Vec<usize> = (0..len).collect();
             pool.install(|| par_for_each_mut(&mut v, |x| *x += 1));
             assert!(v.into_iter().eq(1..=len));
@@ -45,9 +46,10 @@ fn par_for_each_mut_changes_each_element_once() {
 
 #[test]
 fn par_chunks_mut_gives_each_chunk_its_index_and_its_length() {
+    let (many, some) = (or_under_miri(50_000, 300), or_under_miri(6000, 70));
     on_every_pool(|pool| {
         for (len, chunk_len) in
-            [(0, 3), (1, 3), (10, 1), (10, 3), (9, 3), (10, 100), (50_000, 7), (50_000, 6000)]
+            [(0, 3), (1, 3), (10, 1), (10, 3), (9, 3), (10, 100), (many, 7), (many, some)]
         {
             let mut v = vec![(0, 0); len];
             pool.install(|| {
@@ -73,7 +75,7 @@ fn chunks_without_elements_are_refused() {
 #[test]
 fn par_map_reduce_combines_neighbours_in_order() {
     on_every_pool(|pool| {
-        for len in [0, 1, 2, 100, 3000] {
+        for len in [0, 1, 2, or_under_miri(100, 20), or_under_miri(3000, 60)] {
             let numbers: Vec<u32> = (0..len).collect();
             // Not commutative.
             let append = |mut a: Vec<u32>, b: Vec<u32>| {
@@ -83,9 +85,10 @@ fn par_map_reduce_combines_neighbours_in_order() {
             let copy = pool.install(|| par_map_reduce(&numbers, Vec::new, |n| vec![*n], append));
             assert_eq!(copy, numbers);
         }
-        let numbers: Vec<u64> = (0..200_000).collect();
+        let count = or_under_miri(200_000, 200);
+        let numbers: Vec<u64> = (0..count).collect();
         let sum = pool.install(|| par_map_reduce(&numbers, || 0, |n| *n, |a, b| a + b));
-        assert_eq!(sum, 199_999 * 100_000);
+        assert_eq!(sum, (count - 1) * count / 2);
     });
 }
 
