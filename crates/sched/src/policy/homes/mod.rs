@@ -40,9 +40,9 @@
 //!    it computed, are taken at once: counters tell it, where there are any. But not while tasks
 //!    are still to be dealt out, as who has nothing yet will soon have its own part.
 //! 7. **Past a claim at the price of what it keeps.** What does not fit beside the claims that run
-//!    begins when those that are idle there have together waited for as long as it takes the others
-//!    to bring in what they then lose: as many lines as they find in the shared cache for each that
-//!    they bring in ([`stack`]). So claims keep nobody waiting where nothing is found.
+//!    begins when the wait has cost what the others would then bring in again: as many lines as
+//!    they find in the shared cache for each that they bring in ([`stack`]). So claims keep nobody
+//!    waiting where nothing is found.
 //! 8. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
 //!    that could not run it.
 //!

@@ -48,8 +48,8 @@ impl<T: Handle> Homes<T> {
     /// one under the smallest part of the tree of homes that holds both, and of several the one
     /// that lies nearest.
     ///
-    /// A task that claims must fit beside those that run, or the waits of all that are idle there
-    /// must together have cost as much as the misses that it causes ([`Self::again`]). It also waits until its siblings are
+    /// A task that claims must fit beside those that run, or the wait for that must have cost as
+    /// much as the misses that it causes ([`Self::again`]). It also waits until its siblings are
     /// there, or those of its parent, as the last of them may be the next of kin; but not for
     /// longer than it takes to fill a private cache.
     pub(super) fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
@@ -59,7 +59,6 @@ impl<T: Handle> Homes<T> {
         }
         let a_moment = self.price(self.private);
         let again = LazyCell::new(|| self.again(look.socket));
-        let idle = LazyCell::new(|| self.idle(look.socket).count().max(1) as u32);
         let mut in_turn = false;
         let found = stack.waiting.pop(env, |entries| {
             let claimed = stack.claimed.load(SeqCst);
@@ -72,7 +71,7 @@ impl<T: Handle> Homes<T> {
                 None if !claims(ready) => true,
                 None if divided && look.age(ready) < a_moment => false,
                 None => {
-                    let lost = || self.fetch(ready.task.size, *again) / *idle;
+                    let lost = || self.fetch(ready.task.size, *again);
                     fits(ready.task.size.0) || self.pays(look, ready, lost())
                 }
             };

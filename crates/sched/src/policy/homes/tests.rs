@@ -207,29 +207,6 @@ fn what_does_not_fit_waits_the_longer_the_more_the_others_find_in_the_cache() {
 }
 
 #[test]
-fn those_that_are_idle_pay_together_for_what_does_not_fit() {
-    // Whether worker 1 begins what does not fit beside the claim, after so long.
-    let begins = |micros, busy: bool| {
-        let mut play = Play::within(Clock::default());
-        let [ab, _] = four_pieces(&mut play);
-        play.join(ab, ["a", "b"], [Some(Bytes::kib(768)), Some(Bytes::kib(512))]);
-        if busy {
-            assert_eq!(play.get(0), Some("a"));
-        } else {
-            // It waits for what it has forked, and keeps its claim.
-            let _ = play.run(0, "a");
-        }
-        [1, micros].map(|micros| {
-            play.env.now = Duration::from_micros(micros);
-            play.get(1)
-        }) == [None, Some("b")]
-    };
-    let after = |busy| (1..1000).map(|i| 10 * i).find(|micros| begins(*micros, busy)).unwrap();
-    let [alone, together] = [true, false].map(after);
-    assert!(alone.abs_diff(2 * together) <= 20, "{alone} and {together} µs");
-}
-
-#[test]
 fn what_waits_for_the_workers_of_a_socket_costs_others_its_data_and_each_of_them_its_part() {
     // Whether worker 3 takes the left half of 2 MiB, which is still to be divided, after so long.
     let takes = |micros, busy: bool| {
