@@ -151,6 +151,18 @@ fn packed(strand: Vec<Raw>, most: usize) -> usize {
 }
 
 #[test]
+fn jumps_of_every_length_come_back() {
+    let (middle, around) = (1_u64 << 40, [-3_i64, -1, 0, 1]);
+    let mut strand = Vec::new();
+    for length in (0..40).flat_map(|bits| around.map(|off| (1_i64 << bits) + off)) {
+        for there in [middle.wrapping_add_signed(length), middle.wrapping_add_signed(-length)] {
+            strand.extend([(middle, false, false), (there, length % 2 == 0, false)]);
+        }
+    }
+    round_trip(&[strand]);
+}
+
+#[test]
 fn a_long_map_takes_a_few_bytes_and_streams() {
     let map = (0..100_000)
         .flat_map(|i| [(5_000_000 + i, false, false), (9_000_000 + i, true, false)])

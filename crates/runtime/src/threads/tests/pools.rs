@@ -59,7 +59,7 @@ fn a_worker_that_waits_in_another_pool_runs_its_own_pool_s_work() {
 #[test]
 fn many_pools_can_be_built_and_dropped() {
     let _watchdog = watchdog(MINUTE);
-    for i in 0..200 {
+    for i in 0..or_under_miri(200, 12) {
         let pool = ThreadPoolBuilder::new().num_threads(1 + i % 3).seed(i as u64).build().unwrap();
         if i % 2 == 0 {
             assert_eq!(pool.install(|| fib(6)), 8);
@@ -70,9 +70,10 @@ fn many_pools_can_be_built_and_dropped() {
 #[test]
 fn many_threads_may_use_a_pool_at_once() {
     on_each_scheduler("pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 3, |pool| {
+        let calls = or_under_miri(50, 1);
         thread::scope(|threads| {
-            for _ in 0..8 {
-                threads.spawn(|| (0..50).for_each(|_| assert_eq!(pool.install(|| fib(8)), 21)));
+            for _ in 0..or_under_miri(8, 4) {
+                threads.spawn(|| (0..calls).for_each(|_| assert_eq!(pool.install(|| fib(8)), 21)));
             }
         });
     });
