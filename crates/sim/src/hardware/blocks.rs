@@ -101,6 +101,11 @@ mod tests {
     }
 
     #[test]
+    fn a_block_is_two_recorded_lines_or_one_that_is_longer() {
+        assert_eq!([0, 1, 2].map(lines), [2, 1, 1]);
+    }
+
+    #[test]
     fn tasks_that_wait_push_data_out_of_the_caches() {
         // 16384 blocks are 2 MiB.
         let [none, few, many] = [0, 64, 16_384].map(|tasks| misses(tasks, "job=1"));

@@ -324,6 +324,19 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_awake_once_all_that_are_idle_sleep() {
+        let _watchdog = watchdog(MINUTE);
+        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+        pool.install(|| {
+            let _ = sleeps(&pool);
+            Worker::with_current(|worker| {
+                let sleep = &worker.expect("this is one").engine().sleep;
+                assert_eq!((sleep.idle(), sleep.is_any_awake()), (1, false));
+            });
+        });
+    }
+
+    #[test]
     fn workers_with_nothing_to_do_sleep_until_there_is_something() {
         on_each_scheduler("pu:2", 2, |pool| {
             pool.install(|| ());
