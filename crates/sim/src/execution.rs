@@ -234,14 +234,13 @@ impl<'a> Execution<'a> {
         if rest > LONG {
             slice = slice.max(Ticks(rest.0 / LONG_STEPS));
         }
-        // A fraction of an operation may take longer; without one in each step it never ends.
-        slice = slice.max(Ticks(ticks_per_op as u64));
+        // At least one fraction of an operation, however long it takes: else this never ends.
+        slice = slice.max(Ticks(ticks_per_op.ceil() as u64));
         if rest <= slice {
             return (clock + rest, true);
         }
         // What is left of a long strand may be less than what its time is rounded to.
-        let fractions = ((slice.0 as f64 / ticks_per_op) as u64).max(1);
-        self.left = self.left.saturating_sub(fractions);
+        self.left = self.left.saturating_sub((slice.0 as f64 / ticks_per_op) as u64);
         (clock + slice, false)
     }
 }

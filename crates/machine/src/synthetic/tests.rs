@@ -128,7 +128,9 @@ fn every_attribute_reads_back() {
     reads_back(read(
         "(mhz=3000 latency=300 remote=400 far=500 clean=memory controllers=3 bandwidth=12.5
           fabric=99.5 package-link=0.1 parallelism=8 streams=20.5 window=64 runs=512
-          placement=firsttouch tlb=1200 walk=55.5 walks=4.5 tables=2 frames=random operation=0.7 inlined=1 pending=2 region=12 published=13 stolen=14 spawn=10 job=11 call=3 lock=4 steal=5 far-steal=6 poll=7 wake=8 fault=9)
+          placement=firsttouch tlb=1200 walk=55.5 walks=4.5 tables=2 frames=random operation=0.7
+          inlined=1 pending=2 region=12 published=13 stolen=14 spawn=10 job=11 call=3 lock=4
+          steal=5 far-steal=6 poll=7 wake=8 fault=9)
          pack:2 l3:3(size=96KiB line=128 ways=6 latency=11 transfer=30 stream=2.5 link=20
                      link-write=10.5
                      inclusion=exclusive replacement=plru)

@@ -1,4 +1,4 @@
-//! Models of the deque of spawned tasks, and of the outbox that it is.
+//! Models of the deque of spawned tasks, and of the outbox that has one.
 
 use std::{ptr::NonNull, sync::Arc};
 
@@ -73,8 +73,8 @@ fn a_thief_may_read_a_buffer_that_the_owner_has_replaced() {
     model(2, 1, 1);
 }
 
-/// Another moves tasks from the outbox to a queue. Once the owner has found the outbox empty and
-/// has waited, all that it has not taken out itself lies in the queue.
+/// Another thread moves tasks from the outbox to a queue. Once the owner has found the outbox empty
+/// and has waited, all that it has not taken out itself lies in the queue.
 #[test]
 fn an_owner_that_has_waited_finds_what_others_have_moved() {
     ::loom::model(|| {

@@ -41,7 +41,8 @@ impl Worker {
         self.get_own().or_else(|| self.get_moved()).or_else(|| self.mail())
     }
 
-    /// As [`Self::get_own`], which has found nothing, of what others were moving to the policy.
+    /// As [`Self::get_own`], which has found nothing, once the policy has the tasks that others took
+    /// out of this worker's outbox.
     fn get_moved(&self) -> Option<Ready<JobRef>> {
         if !self.keeps_spawned {
             return None;

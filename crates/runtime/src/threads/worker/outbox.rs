@@ -37,8 +37,8 @@ use crate::threads::{
     sleep::relax,
 };
 
-/// Spawned tasks that the policy has not seen. Its worker puts them in and takes them out; whoever
-/// moves some to the policy calls [`Self::move_oldest`].
+/// Spawned tasks that the policy has not seen. Its worker puts them in and takes them out; a thread
+/// that moves some to the policy calls [`Self::move_oldest`].
 #[derive(Debug)]
 pub(crate) struct Outbox<T = SpawnedHeader> {
     pub(crate) tasks: Deque<T>,
@@ -56,7 +56,7 @@ impl<T> Outbox<T> {
         if count == 0 {
             return;
         }
-        // Seen by whoever sees that a task was taken out, which is a release.
+        // To take a task out is a release: a thread that sees it done sees this, too.
         self.movers.fetch_add(1, Relaxed);
         (0..count).map_while(|_| self.tasks.take_old()).for_each(add);
         self.movers.fetch_sub(1, Release);
@@ -65,7 +65,7 @@ impl<T> Outbox<T> {
     /// The owner has found its outbox empty: returns when the policy has all that others have taken
     /// out before.
     pub(crate) fn until_moved(&self) {
-        // The owner saw that the tasks were taken out, so it sees who took them.
+        // The owner saw that the tasks were taken out, so it sees the count of those who did.
         fence(Acquire);
         let mut round = 0;
         while self.movers.load(Acquire) > 0 {

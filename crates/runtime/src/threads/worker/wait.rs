@@ -348,7 +348,7 @@ mod tests {
     fn workers_with_nothing_to_do_sleep_until_there_is_something() {
         on_each_scheduler("pu:2", 2, |pool| {
             pool.install(|| ());
-            // Those from whom something is kept would sleep anew every 50 ms, and it never came.
+            // If they slept for 50 ms at a time, this would never return.
             let _ = sleeps_after(pool, Duration::from_millis(200));
         });
     }
