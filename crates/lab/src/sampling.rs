@@ -3,7 +3,7 @@
 //! Each seed of a sampled simulation takes another group of lines, so that what differs from seed
 //! to seed shows the chance of both. [`befit_sim::sampled`] says how a sample stands for the whole.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, ops::RangeInclusive, str::FromStr, sync::Arc};
 
 use befit_machine::Machine;
 use befit_program::{LineGroups, Program, Sample};
@@ -12,7 +12,7 @@ use befit_sim::sampled;
 use crate::{LabError, parallel::threads};
 
 /// The largest K that `auto` takes. Samples have at least two lines of a page.
-const LARGEST: u32 = 32;
+const LARGEST: u32 = 64;
 /// `auto` begins with samples of this many touches at least, and of this many a strand in the mean:
 /// schedules hang on the times of strands, and of few touches these are far off.
 const LEAST: u64 = 2_000_000;
@@ -110,27 +110,35 @@ fn group(groups: LineGroups, seed: u64) -> u32 {
     (seed.wrapping_sub(1) % u64::from(groups.count())) as u32
 }
 
+/// Seeds whose samples are taken together, as one pass through the recording does for all of them:
+/// those up to the first of these figures that is enough.
+const TOGETHER: [u64; 2] = [8, 20];
+
 /// The samples of one program that some simulations need.
 #[derive(Debug, Default)]
-pub(crate) struct Samples(Vec<(LineGroups, u32, Sample)>);
+pub(crate) struct Samples(Vec<(LineGroups, u32, Arc<Sample>)>);
 
 impl Samples {
-    /// Those that simulations with these groups and seeds need, each once: one pass through the
-    /// recording for each way to divide lines.
+    /// Those that simulations with these groups and seeds need, each once; further seeds, up to
+    /// `last`, are expected to follow.
     pub(crate) fn of(
         program: &Program,
         needed: impl Iterator<Item = (Option<LineGroups>, u64)>,
+        last: u32,
     ) -> Self {
-        let mut wanted: Vec<(LineGroups, Vec<u32>)> = Vec::new();
+        let mut wanted: Vec<(LineGroups, RangeInclusive<u64>)> = Vec::new();
         for (groups, seed) in needed.filter_map(|(groups, seed)| Some((groups?, seed))) {
-            let group = group(groups, seed);
             match wanted.iter_mut().find(|(known, _)| *known == groups) {
-                Some((_, numbers)) if numbers.contains(&group) => {}
-                Some((_, numbers)) => numbers.push(group),
-                None => wanted.push((groups, vec![group])),
+                Some((_, seeds)) => *seeds = seed.min(*seeds.start())..=seed.max(*seeds.end()),
+                None => wanted.push((groups, seed..=seed)),
             }
         }
-        let samples = wanted.into_iter().flat_map(|(groups, numbers)| {
+        let samples = wanted.into_iter().flat_map(|(groups, seeds)| {
+            let (first, most) = seeds.into_inner();
+            let together = TOGETHER.into_iter().find(|together| *together >= most);
+            let most = together.unwrap_or(most).min(u64::from(last)).max(most);
+            let seeds = (first..=most).take(groups.count() as usize);
+            let numbers: Vec<u32> = seeds.map(|seed| group(groups, seed)).collect();
             let samples = program.samples(groups, &numbers, threads());
             numbers.into_iter().zip(samples).map(move |(number, sample)| (groups, number, sample))
         });
@@ -141,7 +149,7 @@ impl Samples {
     pub(crate) fn get(&self, groups: Option<LineGroups>, seed: u64) -> Option<&Sample> {
         let number = group(groups?, seed);
         let found = self.0.iter().find(|(of, n, _)| (Some(*of), *n) == (groups, number));
-        found.map(|(_, _, sample)| sample)
+        found.map(|(_, _, sample)| &**sample)
     }
 }
 

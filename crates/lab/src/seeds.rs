@@ -43,6 +43,14 @@ impl Seeds {
             Self::Enough { .. } => LOOKS[0],
         }
     }
+
+    /// The number that one may get at most.
+    pub(crate) fn last(self) -> u32 {
+        match self {
+            Self::Fixed(number) => number.get(),
+            Self::Enough { .. } => LOOKS[LOOKS.len() - 1],
+        }
+    }
 }
 
 /// The number of seeds that each scheduler of one machine needs next. `so_far` has, for each, the

@@ -406,6 +406,7 @@ impl ProgramBuilder {
             stack_lines,
             seen: Seen { blocks, ..self.seen },
             hot: Default::default(),
+            taken: Default::default(),
         })
     }
 }

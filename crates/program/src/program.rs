@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::codec::Touches;
-use crate::hot::HotLines;
 use crate::lines::Spans;
 use crate::site::{Origins, Words};
 use crate::spot::{Block, Seen, Spots};
@@ -14,6 +13,7 @@ use crate::{
     Class, ClassId, Declared, Meta, Op, PlaceId, Site, SiteId, SizesFrom, Source, StrandId, TaskId,
     Work, WorkRun,
 };
+use crate::{hot::HotLines, sample::Taken};
 
 /// What a strand costs, and its class.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -58,6 +58,8 @@ pub struct Program {
     pub(crate) seen: Seen,
     /// Found when first asked for; of the blobs and the tasks.
     pub(crate) hot: Arc<HotLines>,
+    /// Of the blobs and the tasks, too.
+    pub(crate) taken: Arc<Taken>,
 }
 
 impl Program {

@@ -242,48 +242,73 @@ impl Handovers {
 /// Tells lines at a constant distance of the one before among a worker's misses, of several such
 /// runs at a time. A distance in bytes that is no whole number of lines is two numbers of lines by
 /// turns, one apart.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Strides {
     /// Each run's last line, and the distance to it from the one before.
     last: [u32; Self::RUNS],
     distance: [i32; Self::RUNS],
-    next: usize,
+    /// The lines that go on with it: the one at the same distance and, of a stride, those beside
+    /// that one, or [`Self::NONE`] in place of a neighbour of the last.
+    next: [[u32; Self::RUNS]; 3],
+    /// The run whose turn it is to be given up.
+    oldest: usize,
+}
+
+impl Default for Strides {
+    fn default() -> Self {
+        let next = [0, Self::NONE, Self::NONE].map(|line| [line; Self::RUNS]);
+        Self { last: [0; Self::RUNS], distance: [0; Self::RUNS], next, oldest: 0 }
+    }
 }
 
 impl Strides {
     const RUNS: usize = 8;
     /// Lines further apart are of different runs.
-    const FARTHEST: u32 = 1 << 14;
+    const FARTHEST: i32 = 1 << 14;
+    /// No line has this number.
+    const NONE: u32 = u32::MAX;
 
     /// Whether `line`, below 2³⁰, goes on with a run. Its distance is two lines or more.
     ///
     /// All runs are compared, without a branch, so that a vector does it: this is asked for every
     /// miss, and of lines at random no branch can be foreseen.
     pub(crate) fn goes_on(&mut self, line: u32) -> bool {
-        let from = self.last.map(|last| line.wrapping_sub(last).cast_signed());
+        let [same, less, more] = &self.next;
         let is_next: [u8; Self::RUNS] = std::array::from_fn(|run| {
-            let (own, known) = (from[run], self.distance[run]);
-            let are_strides = (own.unsigned_abs() > 1) & (known.unsigned_abs() > 1);
-            let apart = own.wrapping_sub(known);
-            u8::from((apart == 0) | are_strides & ((apart == 1) | (apart == -1)))
+            u8::from((same[run] == line) | (less[run] == line) | (more[run] == line))
         });
-        let first = u64::from_le_bytes(is_next).trailing_zeros() as usize / 8;
-        if let Some(last) = self.last.get_mut(first) {
-            *last = line;
-            return self.distance[first].unsigned_abs() > 1;
+        let run = u64::from_le_bytes(is_next).trailing_zeros() as usize / 8;
+        if let Some(distance) = self.distance.get(run) {
+            let distance = *distance;
+            self.set(run, line, distance);
+            return distance.unsigned_abs() > 1;
         }
+        let from = self.last.map(|last| line.wrapping_sub(last).cast_signed());
         // The nearest; of several, the first.
-        let far = from.map(|from| from.unsigned_abs().min(Self::FARTHEST));
-        let order: [u32; Self::RUNS] =
-            std::array::from_fn(|run| far[run] * Self::RUNS as u32 + run as u32);
-        let nearest = order.into_iter().fold(u32::MAX, u32::min) as usize % Self::RUNS;
+        let far = from.map(|from| from.wrapping_abs().min(Self::FARTHEST));
+        let order: [i32; Self::RUNS] =
+            std::array::from_fn(|run| far[run] * Self::RUNS as i32 + run as i32);
+        let nearest = order.into_iter().fold(i32::MAX, i32::min) as usize % Self::RUNS;
         if far[nearest] < Self::FARTHEST {
-            (self.last[nearest], self.distance[nearest]) = (line, from[nearest]);
+            self.set(nearest, line, from[nearest]);
         } else {
-            (self.last[self.next], self.distance[self.next]) = (line, 0);
-            self.next = (self.next + 1) % Self::RUNS;
+            self.set(self.oldest, line, 0);
+            self.oldest = (self.oldest + 1) % Self::RUNS;
         }
         false
+    }
+
+    /// From now on the run is at `line`, this far from the one before.
+    #[inline(always)]
+    fn set(&mut self, run: usize, line: u32, distance: i32) {
+        (self.last[run], self.distance[run]) = (line, distance);
+        let next = line.wrapping_add_signed(distance);
+        let is_stride = distance.unsigned_abs() > 1;
+        let less = if is_stride && distance != 2 { next.wrapping_sub(1) } else { Self::NONE };
+        let more = if is_stride && distance != -2 { next.wrapping_add(1) } else { Self::NONE };
+        for (lines, line) in self.next.iter_mut().zip([next, less, more]) {
+            lines[run] = line;
+        }
     }
 }
 

@@ -5,11 +5,10 @@ use befit_machine::WorkerId;
 use befit_program::{KeptTouch, Program, Sample, StrandId, Touch, Touches};
 
 use crate::{
-    account::Part,
     clock::Ticks,
     hardware::Hardware,
     ledger::Codes,
-    waits::{InFlight, Now, Reason, Waits},
+    waits::{InFlight, Now, Waits},
     work,
 };
 
@@ -159,13 +158,17 @@ impl<'a> Execution<'a> {
         let pace = |stride: u64| (stride, Ticks((stride as f64 * ticks_per_op) as u64));
         let (single, whole) = (pace(self.stride), pace(self.stride * hardware.each));
         let (waits, behind) = &mut hardware.waits[worker.index()];
-        let (mut waits, behind) = (std::mem::take(waits), *behind);
+        // The position at which the strand ends.
+        let end = *behind + self.operations * OPERATION;
+        let mut waits = std::mem::take(waits);
         let flight = hardware.flight.shared_by(sharers);
         let flights = [flight, flight.single()].map(|flight| flight.at_pace(ticks_per_op));
         let (mut clock, mut made, mut worked) = (now, 0, Ticks::default());
         while clock <= until {
-            if self.filled - self.at <= FAR {
-                self.decode();
+            if self.planned - self.at < FAR {
+                if self.filled - self.at <= FAR {
+                    self.decode();
+                }
                 if self.at == self.filled {
                     hardware.waits[worker.index()].0 = waits;
                     let (end, ended) = self.tail(clock, until, ticks_per_op);
@@ -176,8 +179,6 @@ impl<'a> Execution<'a> {
                     }
                     return (end, ended, made);
                 }
-            }
-            if self.planned - self.at < FAR {
                 self.plan::<HOT>(hardware, worker);
             }
             let next = (self.at + NEAR) % AHEAD;
@@ -189,15 +190,17 @@ impl<'a> Execution<'a> {
             if clock > turn && hardware.awaits_its_turn::<HOT>(worker, plan, touch, ahead) {
                 break;
             }
-            if let (Some(codes), Some(booking)) = (&mut self.codes, &mut hardware.booking) {
+            if let Some(codes) = &mut self.codes
+                && let Some(booking) = &mut hardware.booking
+            {
                 booking.code = codes.next();
             }
             let (stride, step) = if hardware.is_hot::<HOT>(touch) { single } else { whole };
             self.left -= stride;
-            let position = behind + self.operations * OPERATION - self.left;
+            let position = end - self.left;
             worked += step;
             let now = Now { clock: clock + step, position, pace: ticks_per_op };
-            clock = wait_for::<HOT>(hardware, worker, &mut waits, flights, now, plan, touch);
+            clock = wait_for::<HOT>(hardware, worker, &mut waits, &flights, now, plan, touch);
             self.at += 1;
             made += 1;
         }
@@ -219,9 +222,8 @@ impl<'a> Execution<'a> {
     fn plan<const HOT: bool>(&mut self, hardware: &Hardware, worker: WorkerId) {
         let start = self.planned % AHEAD;
         let end = AHEAD.min(start + PLANNED.min(self.filled - self.planned));
-        for (touch, plan) in self.ahead[start..end].iter().zip(&mut self.plans[start..end]) {
-            *plan = hardware.plan::<HOT>(worker, *touch);
-        }
+        let (touches, plans) = (&self.ahead[start..end], &mut self.plans[start..end]);
+        hardware.plan::<HOT>(worker, touches, plans);
         self.planned += end - start;
     }
 
@@ -252,22 +254,19 @@ fn wait_for<const HOT: bool>(
     hardware: &mut Hardware,
     worker: WorkerId,
     waits: &mut Waits,
-    [flight, single]: [InFlight; 2],
+    [flight, single]: &[InFlight; 2],
     mut now: Now,
     plan: &PrefetchPlan,
     touch: Touch,
 ) -> Ticks {
     let before = waits.before(now);
-    hardware.charge(worker, before, waits.waited);
+    hardware.charge(worker, before, &waits.waited);
     now.clock += before;
-    now.clock += hardware.before_hot::<HOT>(worker, now);
-    let clock = now.clock;
-    let line = hardware.touch::<HOT>(worker, plan, touch, clock);
-    let (wait, reason) = match hardware.hot_waits::<HOT>(worker, touch) {
-        Some(waits) => waits.line(single, now, touch, line),
-        None => waits.line(flight, now, touch, line),
-    };
-    hardware.charge(worker, wait, reason);
-    hardware.charge(worker, line.fault, Reason { part: Part::Faults, ..Reason::default() });
-    clock + wait + line.fault
+    if HOT {
+        now.clock += hardware.before_hot(worker, now);
+        if let Some(wait) = hardware.touch_hot(worker, single, now, plan, touch) {
+            return now.clock + wait;
+        }
+    }
+    now.clock + hardware.touch(worker, waits, flight, now, plan, touch)
 }

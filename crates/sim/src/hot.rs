@@ -70,17 +70,30 @@ impl Hardware {
         HOT && self.hot.as_ref().is_some_and(|hot| hot.number(touch).is_some())
     }
 
-    /// Plans a touch, and asks the host to bring near what it will look at.
+    /// Plans touches of `worker`, and asks the host to bring near what they will look at.
     #[inline]
-    pub(crate) fn plan<const HOT: bool>(&self, worker: WorkerId, touch: Touch) -> PrefetchPlan {
-        let (line, write) = (self.line(worker, touch), touch.write);
-        if HOT
-            && let Some(hot) = &self.hot
-            && let Some(line) = hot.number(touch)
-        {
-            return hot.caches.prefetch(LineAccess { worker, line, write });
+    pub(crate) fn plan<const HOT: bool>(
+        &self,
+        worker: WorkerId,
+        touches: &[Touch],
+        plans: &mut [PrefetchPlan],
+    ) {
+        if HOT && let Some(hot) = &self.hot {
+            for (touch, plan) in touches.iter().zip(plans) {
+                let write = touch.write;
+                *plan = match hot.number(*touch) {
+                    Some(line) => hot.caches.prefetch(LineAccess { worker, line, write }),
+                    None => self.caches.prefetch(LineAccess {
+                        worker,
+                        line: self.physical(self.line(worker, *touch)),
+                        write,
+                    }),
+                };
+            }
+            return;
         }
-        self.caches.prefetch(LineAccess { worker, line: self.physical(line), write })
+        let line = |touch: &Touch| (self.physical(self.line(worker, *touch)), touch.write);
+        self.caches.prefetch_all(worker, touches.iter().map(line), plans);
     }
 
     /// Whether a worker that is `ahead` of the next one waits for its turn before a planned touch:
@@ -100,26 +113,14 @@ impl Hardware {
         }
     }
 
-    /// What `worker` has in flight of hot lines, if the touch is of one.
-    #[inline]
-    pub(crate) fn hot_waits<const HOT: bool>(
-        &mut self,
-        worker: WorkerId,
-        touch: Touch,
-    ) -> Option<&mut Waits> {
-        let hot = self.hot.as_mut().filter(|_| HOT)?;
-        hot.number(touch)?;
-        Some(&mut hot.waits[worker.index()])
-    }
-
     /// How long `worker` waits at `now` for the hot lines that are in flight and whose window has
     /// ended.
     #[inline]
-    pub(crate) fn before_hot<const HOT: bool>(&mut self, worker: WorkerId, now: Now) -> Ticks {
-        let Some(hot) = self.hot.as_mut().filter(|_| HOT) else { return Ticks::default() };
+    pub(crate) fn before_hot(&mut self, worker: WorkerId, now: Now) -> Ticks {
+        let Some(hot) = &mut self.hot else { return Ticks::default() };
         let waits = &mut hot.waits[worker.index()];
         let (wait, reason) = (waits.before(now), waits.waited);
-        self.charge(worker, wait, reason);
+        self.charge(worker, wait, &reason);
         wait
     }
 

@@ -125,10 +125,10 @@ impl Hardware {
         for table in tlbs.table_lines(line) {
             match self.caches.access(worker, table, false).found {
                 Found::Own(cluster) | Found::Sibling(cluster) => {
-                    walk.time += self.reach[cluster.index()];
+                    walk.time += self.level(cluster).latency;
                 }
                 Found::Remote { .. } | Found::Memory => {
-                    walk.time += self.reach[ClusterId::ROOT.index()];
+                    walk.time += self.level(ClusterId::ROOT).latency;
                     walk.from_memory += 1;
                 }
             }

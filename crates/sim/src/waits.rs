@@ -164,6 +164,14 @@ impl Flying {
         Some(*first)
     }
 
+    /// Gives up those that are there at `clock`, from the first on.
+    #[inline]
+    fn pass_first(&mut self, clock: Ticks) {
+        while self.misses.get(self.first).is_some_and(|first| first.there <= clock) {
+            self.first += 1;
+        }
+    }
+
     /// Keeps those that are not there at `clock`. Without branches: which these are cannot be
     /// foreseen.
     fn keep_from(&mut self, clock: Ticks) {
@@ -238,7 +246,7 @@ impl Waits {
     #[inline]
     pub(crate) fn miss(
         &mut self,
-        flight: InFlight,
+        flight: &InFlight,
         now: Now,
         Takes { walk, latency, dependent }: Takes,
         reason: Reason,
@@ -276,6 +284,11 @@ impl Waits {
         if self.flying.len() < buffers as usize {
             return Ticks::default();
         }
+        // Mostly they come in their order.
+        self.flying.pass_first(clock);
+        if self.flying.len() < buffers as usize {
+            return Ticks::default();
+        }
         self.flying.keep_from(clock);
         let mut free = clock;
         while self.flying.len() >= buffers as usize {
@@ -291,7 +304,7 @@ impl Waits {
     #[inline]
     pub(crate) fn stream(
         &mut self,
-        flight: InFlight,
+        flight: &InFlight,
         now: Ticks,
         latency: Ticks,
         each: Ticks,
@@ -311,19 +324,21 @@ impl Waits {
         self.streamed.since(now)
     }
 
-    /// The wait for the `line` of a touch, and why.
+    /// A touch of a line for which there is nothing to wait. What depends on it need not wait.
     #[inline(always)]
-    pub(crate) fn line(
-        &mut self,
-        flight: InFlight,
-        now: Now,
-        touch: Touch,
-        line: Line,
-    ) -> (Ticks, Reason) {
-        let Line { line, passed, latency, walk, stream, part, taken, followed, .. } = line;
+    pub(crate) fn at_hand(&mut self, touch: Touch) {
+        if !(touch.streaming || touch.stack || touch.dependent) {
+            self.there = Ticks::default();
+        }
+    }
+
+    /// The wait for the `line` of a touch; [`Self::waited`] says why.
+    #[inline(always)]
+    pub(crate) fn line(&mut self, flight: &InFlight, now: Now, touch: Touch, line: &Line) -> Ticks {
+        let Line { line, passed, latency, walk, stream, part, taken, followed, .. } = *line;
         let wires = passed.since(now.clock);
         let reason = Reason { part, line, wires, walk };
-        let wait = if let Some(taken) = taken {
+        if let Some(taken) = taken {
             let before = self.all(flight, now.clock);
             self.waited = Reason { part: Part::Handovers, ..reason };
             before.max(taken.since(now.clock))
@@ -334,15 +349,14 @@ impl Waits {
         } else {
             let takes = Takes { walk, latency: latency + wires, dependent: touch.dependent };
             self.miss(flight, now, takes, reason)
-        };
-        (wait, self.waited)
+        }
     }
 
     /// The wait for all that is in flight: the core is about to do something else.
     ///
     /// Of a sample, what is in flight stands for many windows, of which one is cut short here: that
     /// one's operations will not cover any of its wait. The others go on when the core comes back.
-    pub(crate) fn all(&mut self, flight: InFlight, now: Ticks) -> Ticks {
+    pub(crate) fn all(&mut self, flight: &InFlight, now: Ticks) -> Ticks {
         if self.flying.is_empty() {
             return Ticks::default();
         }
@@ -388,9 +402,9 @@ mod tests {
             at = position;
             let mut now = Now { clock, position, pace: 1.0 };
             now.clock += waits.before(now);
-            clock = now.clock + waits.miss(flight, now, takes(latency, false), MEMORY);
+            clock = now.clock + waits.miss(&flight, now, takes(latency, false), MEMORY);
         }
-        (clock + waits.all(flight, clock)).0
+        (clock + waits.all(&flight, clock)).0
     }
 
     #[test]
@@ -453,9 +467,9 @@ mod tests {
                 clock = clock.max(Ticks(at));
                 let now = Now { clock, position: at, pace: 1.0 };
                 clock += waits.before(now);
-                clock += waits.miss(flight, now, takes(latency, dependent), MEMORY);
+                clock += waits.miss(&flight, now, takes(latency, dependent), MEMORY);
             }
-            assert_eq!((clock + waits.all(flight, clock)).0, expected, "{loads:?}");
+            assert_eq!((clock + waits.all(&flight, clock)).0, expected, "{loads:?}");
         }
     }
 
@@ -474,9 +488,9 @@ mod tests {
                 (Waits::default(), Now { clock: Ticks(0), position: 0, pace: 1.0 });
             for _ in 0..4 {
                 let takes = Takes { walk: Ticks(20), latency: Ticks(100), dependent };
-                assert_eq!(waits.miss(flight, now, takes, MEMORY), Ticks(0));
+                assert_eq!(waits.miss(&flight, now, takes, MEMORY), Ticks(0));
             }
-            assert_eq!(waits.all(flight, now.clock).0, expected, "{walks} {dependent}");
+            assert_eq!(waits.all(&flight, now.clock).0, expected, "{walks} {dependent}");
         }
     }
 
@@ -489,7 +503,7 @@ mod tests {
             let each = flight.a_stream(Ticks(100));
             for _ in 0..lines {
                 clock += Ticks(operations);
-                clock += waits.stream(flight, clock, Ticks(100), each, Ticks::default(), MEMORY);
+                clock += waits.stream(&flight, clock, Ticks(100), each, Ticks::default(), MEMORY);
             }
             let taken = clock.0 - 1_000;
             assert!(taken.abs_diff(expected) <= 100, "{operations}: {taken}");

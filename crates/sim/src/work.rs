@@ -16,7 +16,7 @@ use crate::{
     account::Part,
     clock::Ticks,
     execution::OPERATION,
-    hardware::Hardware,
+    hardware::{Hardware, Level},
     memory::{Memory, Passing},
     waits::{InFlight, Now, Reason, Takes, Waits},
 };
@@ -250,7 +250,8 @@ impl<'a> Serial<'a> {
     fn pass(&mut self, strand: StrandId) {
         self.program.touches(strand).for_each(|touch| {
             let (line, access) = access(&mut self.hardware, touch);
-            let near = matches!(access.found, Found::Own(at) if self.hardware.is_nearest(at));
+            let near =
+                matches!(access.found, Found::Own(at) if self.hardware.level(at).is_nearest());
             if !near {
                 self.hardware.walk(WorkerId(0), line);
                 self.hardware.is_followed(WorkerId(0), touch, line);
@@ -274,10 +275,10 @@ impl<'a> Serial<'a> {
         self.program.touches(strand).for_each(|touch| {
             let (line, access) = access(hardware, touch);
             let (from, from_memory) = match access.found {
-                Found::Own(cluster) | Found::Sibling(cluster) => (cluster.index(), false),
-                _ => (ClusterId::ROOT.index(), true),
+                Found::Own(cluster) | Found::Sibling(cluster) => (cluster, false),
+                _ => (ClusterId::ROOT, true),
             };
-            let (latency, stream) = (hardware.reach[from], hardware.streams[from]);
+            let Level { latency, stream, .. } = *hardware.level(from);
             let beyond = latency != Ticks::default();
             let walk = if beyond { hardware.walk(worker, line) } else { None }.unwrap_or_default();
             let followed =
@@ -301,13 +302,13 @@ impl<'a> Serial<'a> {
                 let bus = if from_memory { core.memory.read(worker, passing) } else { now.clock };
                 let reason = Reason { part: Part::Memory, line, ..Reason::default() };
                 core.clock += if followed {
-                    core.waits.stream(flights[k], now.clock, latency, stream, bus, reason)
+                    core.waits.stream(&flights[k], now.clock, latency, stream, bus, reason)
                 } else {
                     let latency = latency + bus.since(now.clock);
                     let tables = (0..walk.from_memory).map(|_| core.memory.read(worker, passing));
                     let tables = tables.last().map_or(Ticks::default(), |at| at.since(now.clock));
                     let takes = Takes { walk: walk.time + tables, latency, dependent };
-                    core.waits.miss(flights[k], now, takes, reason)
+                    core.waits.miss(&flights[k], now, takes, reason)
                 };
             }
         });

@@ -153,6 +153,36 @@ impl Hierarchy {
         plan
     }
 
+    /// [`Self::prefetch`] for lines of one worker, of which each is written or not: into as many of
+    /// `plans` as there are lines, at most.
+    ///
+    /// # Panics
+    /// As [`Self::prefetch`].
+    #[inline]
+    pub fn prefetch_all(
+        &self,
+        worker: WorkerId,
+        lines: impl Iterator<Item = (u32, bool)>,
+        plans: &mut [PrefetchPlan],
+    ) {
+        let accesses = lines.map(|(line, write)| LineAccess { worker, line, write });
+        match &self.model {
+            Model::Inclusive(inclusive) => {
+                let plan = inclusive.planner(worker);
+                for (to, access) in plans.iter_mut().zip(accesses) {
+                    *to = plan(&access);
+                    inclusive.prefetch(to);
+                }
+            }
+            Model::General(general) => {
+                for (to, access) in plans.iter_mut().zip(accesses) {
+                    *to = PrefetchPlan::nowhere(&access);
+                    general.prefetch(&self.layout, &access);
+                }
+            }
+        }
+    }
+
     /// Asks the host to bring near the rest: the directory's rows of the lines that the access will
     /// evict and, for a write, the sets of other workers' copies. Changes nothing; of use some four
     /// accesses ahead, once [`Self::prefetch`] has taken effect.

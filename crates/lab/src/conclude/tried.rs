@@ -315,7 +315,8 @@ impl<'a> Trials<'a> {
         let same = jobs.iter().filter(|(candidate, _)| self.has_same_touches(candidate));
         let needed: Result<Vec<_>, LabError> =
             same.map(|(candidate, seed)| Ok((self.groups(candidate)?, *seed))).collect();
-        let samples = Samples::of(self.about.program, needed?.into_iter());
+        let last = self.about.plan.seeds.last();
+        let samples = Samples::of(self.about.program, needed?.into_iter(), last);
         let time = |(candidate, seed): &(&Candidate, u64)| {
             self.one(candidate, *seed, &samples).map(|outcome| outcome.time.0)
         };
@@ -357,7 +358,7 @@ impl<'a> Trials<'a> {
         let bounds = Bounds::of(program, machine);
         let groups = self.groups(candidate)?;
         let changed = !self.has_same_touches(candidate);
-        let own = changed.then(|| Samples::of(program, std::iter::once((groups, seed))));
+        let own = changed.then(|| Samples::of(program, std::iter::once((groups, seed)), 1));
         let sample = own.as_ref().unwrap_or(samples).get(groups, seed);
         let outcome = befit_sim::run_within(program, sample, machine, &settings, bounds, &advance);
         outcome.map_err(|why| {

@@ -204,7 +204,7 @@ impl SimulationPlan {
             if simulations.is_empty() {
                 return Ok(outcomes);
             }
-            let found = run_new(how.threads, program, progress, &simulations, how.results)?;
+            let found = run_new(how, program, progress, &simulations, self.seeds)?;
             let mut found = found.into_iter();
             for (all, (done, seeds)) in outcomes.iter_mut().zip(done.iter().zip(&seeds)) {
                 all.extend(found.by_ref().take((seeds - done) as usize));
@@ -227,7 +227,8 @@ impl SimulationPlan {
         let machines = self.places(program)?;
         let mut simulations = self.simulations(&machines, &vec![0; experiments], &seeds);
         simulations.iter_mut().for_each(|(_, settings)| settings.accounted = false);
-        run(threads(), program, progress, &simulations, |(_, s), outcome| take(s, outcome))
+        let take = |(_, settings): &Simulation<'_>, outcome| take(settings, outcome);
+        run(threads(), program, progress, &simulations, self.seeds, take)
     }
 
     /// What there is for each experiment, those of one machine together.
@@ -338,12 +339,13 @@ fn against_first(outcomes: &[Vec<Outcome>]) -> Vec<Option<Interval>> {
 
 /// The outcomes of `simulations`: those among `results`, which get the others as they end.
 fn run_new(
-    threads: NonZeroUsize,
+    how: &How<'_>,
     program: &Program,
     progress: &dyn Progress,
     simulations: &[Simulation<'_>],
-    results: Option<&Results<'_>>,
+    seeds: Seeds,
 ) -> Result<Vec<Outcome>, LabError> {
+    let results = how.results;
     let find = |(place, settings): &Simulation<'_>| {
         results.and_then(|results| results.find(place.machine, settings, place.groups))
     };
@@ -358,7 +360,7 @@ fn run_new(
     };
     let ran = match new.is_empty() {
         true => Vec::new(),
-        false => run(threads, program, progress, &new, keep)?,
+        false => run(how.threads, program, progress, &new, seeds, keep)?,
     };
     let mut ran = ran.into_iter();
     Ok(found.into_iter().filter_map(|found| found.or_else(|| ran.next())).collect())
@@ -370,6 +372,7 @@ fn run<R: Send>(
     program: &Program,
     progress: &dyn Progress,
     simulations: &[Simulation<'_>],
+    seeds: Seeds,
     take: impl Fn(&Simulation<'_>, Outcome) -> R + Sync,
 ) -> Result<Vec<R>, LabError> {
     let mut machines: Vec<_> =
@@ -380,7 +383,8 @@ fn run<R: Send>(
         machines => format!("{} machines", machines.len()),
     };
     let title = format!("{} on {machines}", program.meta().name);
-    let samples = Samples::of(program, simulations.iter().map(|(p, s)| (p.groups, s.seed)));
+    let needed = simulations.iter().map(|(place, settings)| (place.groups, settings.seed));
+    let samples = Samples::of(program, needed, seeds.last());
     let all = program.total_touches();
     let touches_of = |(place, settings): &Simulation<'_>| {
         let sample = samples.get(place.groups, settings.seed);

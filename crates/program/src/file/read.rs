@@ -467,6 +467,7 @@ impl Loading {
             stack_lines: self.stack_lines,
             seen: self.seen,
             hot: Default::default(),
+            taken: Default::default(),
         })
     }
 }

@@ -59,11 +59,11 @@ impl Hardware {
             self.write_back(worker, &access, passing);
             self.count(worker, access.found, self.each);
             time += match access.found {
-                Found::Own(cluster) => self.streams[cluster.index()],
+                Found::Own(cluster) => self.level(cluster).stream,
                 Found::Sibling(_) | Found::Remote { .. } => Ticks::default(),
                 Found::Memory => {
                     let passed = self.memory.read(worker, passing);
-                    passed.since(now).max(self.streams[ClusterId::ROOT.index()])
+                    passed.since(now).max(self.level(ClusterId::ROOT).stream)
                 }
             };
         }

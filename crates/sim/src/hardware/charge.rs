@@ -10,15 +10,18 @@ use crate::{account::Part, clock::Ticks, ledger::Miss, waits::Reason};
 impl Hardware {
     /// Worker `worker` has waited.
     #[inline]
-    pub(crate) fn charge(
+    pub(crate) fn charge(&mut self, worker: WorkerId, wait: Ticks, reason: &Reason) {
+        if wait != Ticks::default() && self.accounted {
+            self.charge_wait(worker, wait, *reason);
+        }
+    }
+
+    fn charge_wait(
         &mut self,
         worker: WorkerId,
         wait: Ticks,
         Reason { part, line, wires, walk }: Reason,
     ) {
-        if !self.accounted || wait == Ticks::default() {
-            return;
-        }
         let no = Ticks::default();
         let (wires, walk) = match part {
             Part::Handovers => (no, no),
@@ -32,6 +35,14 @@ impl Hardware {
         account.charge(part, wait.since(wires + walk));
         if part == Part::Handovers {
             self.handovers.waited(line, wait);
+        }
+    }
+
+    /// Worker `worker` has spent `time` on first touches of pages.
+    #[inline]
+    pub(super) fn charge_faults(&mut self, worker: WorkerId, time: Ticks) {
+        if time != Ticks::default() && self.accounted {
+            self.accounts[worker.index()].charge(Part::Faults, time);
         }
     }
 
@@ -60,11 +71,11 @@ impl Hardware {
             return Part::Memory;
         }
         let own = match access.found {
-            Found::Own(cluster) if self.private[cluster.index()] => {
+            Found::Own(cluster) if self.level(cluster).private => {
                 if access.invalidated {
                     self.handovers.takes(worker, line, true);
                 }
-                if self.is_nearest(cluster) {
+                if self.level(cluster).is_nearest() {
                     return Part::Caches;
                 }
                 true
@@ -89,15 +100,14 @@ impl Hardware {
 
     /// Counts a line that did not come from a private cache.
     pub(super) fn count(&mut self, worker: WorkerId, found: Found, each: u64) {
+        let last_level = match found {
+            Found::Own(cluster) if self.level(cluster).private => return,
+            Found::Own(_) | Found::Sibling(_) => 0,
+            Found::Remote { .. } | Found::Memory => each,
+        };
         let counts = &mut self.counts[worker.index()];
-        match found {
-            Found::Own(cluster) if self.private[cluster.index()] => {}
-            Found::Own(_) | Found::Sibling(_) => counts.private_misses += each,
-            Found::Remote { .. } | Found::Memory => {
-                counts.private_misses += each;
-                counts.llc_misses += each;
-            }
-        }
+        counts.private_misses += each;
+        counts.llc_misses += last_level;
     }
 
     /// Books where the touch's line comes from.

@@ -2,30 +2,32 @@
 
 mod blocks;
 mod charge;
+mod line;
 
-use befit_cache::{Access, Found, Hierarchy, PrefetchPlan};
-use befit_machine::{CleanSource, Cluster, ClusterId, Lines, Machine, Worker, WorkerId};
+use befit_cache::{Hierarchy, PrefetchPlan};
+use befit_machine::{CleanSource, ClusterId, Lines, Machine, Worker, WorkerId};
 use befit_program::{Program, Sample, Touch};
 use befit_sched::WorkerCounts;
 
 use crate::{
     SimError,
-    account::{Account, Contended, Handovers, Part, Strides},
+    account::{Account, Contended, Handovers, Strides},
     atomics::Atomics,
     clock::Ticks,
     execution::OPERATION,
     frames::PageFrames,
     hot::Hot,
-    latency,
     ledger::Booking,
     line_size,
-    memory::{Memory, Passing},
+    memory::Memory,
     runs::Runs,
     sampled::{self, scale},
     tlb::Tlbs,
     waits::{InFlight, Waits},
     work,
 };
+
+pub(crate) use line::{Level, Line};
 
 /// Recorded lines of a page.
 pub(crate) const PAGE_LINES: u32 = 64;
@@ -37,16 +39,11 @@ pub(crate) struct Hardware {
     /// The hot lines of a sample that has some.
     pub(crate) hot: Option<Hot>,
     pub(crate) memory: Memory,
-    /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
-    /// pipeline hides; for the root, a miss everywhere.
-    pub(crate) reach: Vec<Ticks>,
-    /// Per cluster: the same where another cache below it hands the line over.
-    transfer: Vec<Ticks>,
-    /// Per cluster: the time from one line of a stream to the next, when they come from there.
-    pub(crate) streams: Vec<Ticks>,
-    /// As `reach`, for a line in another last-level cache, of the same package and of another.
-    remote: Ticks,
-    far: Ticks,
+    /// Per cluster; that of the root is memory.
+    levels: Vec<Level>,
+    /// Another last-level cache, of the same package and of another.
+    remote: Level,
+    far: Level,
     /// Whether clean lines that another last-level cache holds come from memory all the same.
     clean_from_memory: bool,
     /// How many did.
@@ -82,8 +79,6 @@ pub(crate) struct Hardware {
     pub(crate) cores: Vec<(u32, f64)>,
     /// Per core: workers that run a strand; they share its issue slots.
     pub(crate) busy: Vec<u32>,
-    /// Per cluster: whether only one core uses its cache.
-    private: Vec<bool>,
     /// Per worker: what it has done.
     pub(crate) counts: Vec<WorkerCounts>,
     /// Whether an account is kept of what time went on.
@@ -94,37 +89,6 @@ pub(crate) struct Hardware {
     pub(crate) handovers: Handovers,
     /// What misses come from, if that was asked for.
     pub(crate) booking: Option<Box<Booking>>,
-}
-
-/// One touch's way through the caches.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
-    /// Its number.
-    pub(crate) line: u32,
-    /// When the wires have passed it on.
-    pub(crate) passed: Ticks,
-    /// How long it takes from then on.
-    pub(crate) latency: Ticks,
-    /// What finding its page takes before that.
-    pub(crate) walk: Ticks,
-    /// How long after the line before it comes, as one of a stream.
-    pub(crate) stream: Ticks,
-    /// What the first touch of its page takes, during which the core does nothing else.
-    pub(crate) fault: Ticks,
-    /// Where it came from, or why that is far.
-    pub(crate) part: Part,
-    /// It is taken from others for an atomic read-modify-write: when the worker has it.
-    pub(crate) taken: Option<Ticks>,
-    /// Prefetchers saw it coming.
-    pub(crate) followed: bool,
-}
-
-impl Line {
-    /// The same, of a line whose times are those of `each`, for one line.
-    fn single(self, each: u64) -> Self {
-        let one = |time: Ticks| Ticks(time.0 / each);
-        Self { latency: one(self.latency), stream: one(self.stream), ..self }
-    }
 }
 
 impl Hardware {
@@ -159,8 +123,6 @@ impl Hardware {
         let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
         let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden) * each);
-        let clusters = (0..machine.clusters().len() as u32).map(ClusterId);
-        let reach: Vec<_> = clusters.map(|c| beyond(latency(machine, c))).collect();
         let flight = InFlight::new(
             u64::from(machine.memory.window) * each,
             machine.memory.parallelism,
@@ -182,23 +144,9 @@ impl Hardware {
             caches: sampled::caches(sample, machine, physical.saturating_add(tables), seed)?,
             hot: Hot::new(sample, machine, seed)?,
             memory: Memory::new(machine, line, lines, each)?,
-            transfer: machine
-                .clusters()
-                .iter()
-                .map(|c| beyond(c.cache.map_or(0, |c| c.transfer.unwrap_or(c.latency).0)))
-                .collect(),
-            streams: machine
-                .clusters()
-                .iter()
-                .zip(&reach)
-                .map(|(c, reach)| match c.cache.and_then(|cache| cache.stream) {
-                    Some(stream) => Ticks::fractional(stream * each as f64),
-                    None => flight.a_stream(*reach),
-                })
-                .collect(),
-            reach,
-            remote: beyond(machine.memory.remote_latency.0),
-            far: beyond(machine.memory.far_latency.0),
+            levels: Level::all(machine, &flight, each, beyond),
+            remote: Level::remote(&flight, beyond(machine.memory.remote_latency.0)),
+            far: Level::remote(&flight, beyond(machine.memory.far_latency.0)),
             clean_from_memory: machine.memory.clean == CleanSource::Memory,
             clean_lines: 0,
             far_lines: 0,
@@ -222,11 +170,6 @@ impl Hardware {
             each,
             cores,
             busy: vec![0; core_count],
-            private: machine
-                .clusters()
-                .iter()
-                .map(|c| c.cache.is_some() && is_one_cores(machine, c))
-                .collect(),
             counts: vec![WorkerCounts::default(); workers as usize],
             accounted,
             accounts: vec![Account::default(); workers as usize],
@@ -253,9 +196,10 @@ impl Hardware {
         }
     }
 
-    /// Whether hits in the cache of `cluster` cost nothing beside the operations.
-    pub(crate) fn is_nearest(&self, cluster: ClusterId) -> bool {
-        self.reach[cluster.index()] == Ticks::default()
+    /// What lines take that are found in the cache of `cluster`, or in memory for the root.
+    #[inline]
+    pub(crate) fn level(&self, cluster: ClusterId) -> &Level {
+        &self.levels[cluster.index()]
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
@@ -288,14 +232,14 @@ impl Hardware {
     pub(crate) fn leave(&mut self, worker: WorkerId, now: Ticks) -> Ticks {
         self.busy[self.cores[worker.index()].0 as usize] -= 1;
         let waits = &mut self.waits[worker.index()].0;
-        let wait = waits.all(self.flight, now);
+        let wait = waits.all(&self.flight, now);
         let reason = waits.waited;
-        self.charge(worker, wait, reason);
+        self.charge(worker, wait, &reason);
         let Some(hot) = &mut self.hot else { return wait };
         let waits = &mut hot.waits[worker.index()];
-        let more = waits.all(self.flight.single(), now + wait);
+        let more = waits.all(&self.flight.single(), now + wait);
         let reason = waits.waited;
-        self.charge(worker, more, reason);
+        self.charge(worker, more, &reason);
         wait + more
     }
 
@@ -303,163 +247,6 @@ impl Hardware {
     #[inline]
     fn place(&self, line: u32) -> u64 {
         u64::from(line) * self.each
-    }
-
-    /// What it costs that `line`, of this machine and at `place`, comes from memory for the first
-    /// time.
-    fn first_touch(&mut self, line: u32, place: u64) -> Ticks {
-        let page = (place << self.coarser) / u64::from(PAGE_LINES);
-        match self.touched.get_mut(page as usize / 64) {
-            Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
-                *pages |= 1 << (page % 64);
-                self.fault
-            }
-            _ => Ticks::default(),
-        }
-    }
-
-    /// How long the line of atomics is on its way to `worker`, which writes it.
-    fn way(&mut self, worker: WorkerId, line: u32, own: bool, latency: Ticks) -> Ticks {
-        let Some((cluster, other)) = self.atomics.common(worker, line) else { return latency };
-        let way = if own { self.handover(worker, other, cluster) } else { latency };
-        way.max(self.atomics.handed(cluster))
-    }
-
-    /// How long a line is on its way to `worker` that `other` has written. `common` is the smallest
-    /// cluster of both.
-    pub(crate) fn handover(&self, worker: WorkerId, other: WorkerId, common: ClusterId) -> Ticks {
-        match common {
-            ClusterId::ROOT if self.memory.are_far(worker, other) => self.far,
-            ClusterId::ROOT => self.remote,
-            cluster => self.transfer[cluster.index()],
-        }
-    }
-
-    /// One touch, as planned, at `now`.
-    #[inline]
-    pub(crate) fn touch<const HOT: bool>(
-        &mut self,
-        worker: WorkerId,
-        plan: &PrefetchPlan,
-        touch: Touch,
-        now: Ticks,
-    ) -> Line {
-        if HOT
-            && let Some(hot) = &mut self.hot
-            && let Some(number) = hot.number(touch)
-        {
-            let access = hot.caches.access_planned(plan);
-            let passing = Passing { place: hot.place(number), single: true, now };
-            let line = self.found(worker, touch, touch.line, access, passing);
-            return line.single(self.each);
-        }
-        let line = self.planned(worker, plan, touch);
-        let access = self.caches.access_planned(plan);
-        let passing = Passing { place: self.place(line), single: false, now };
-        self.found(worker, touch, line, access, passing)
-    }
-
-    /// A touch of `line`, which the caches have given that way, and which sets out as `passing`
-    /// says where it comes from afar.
-    #[inline(always)]
-    fn found(
-        &mut self,
-        worker: WorkerId,
-        touch: Touch,
-        line: u32,
-        access: Access,
-        passing: Passing,
-    ) -> Line {
-        let Passing { place, single, now } = passing;
-        let each = if single { 1 } else { self.each };
-        let part = self.part(worker, touch, line, &access);
-        self.write_back(worker, &access, passing);
-        self.count(worker, access.found, each);
-        if self.booking.is_some() {
-            self.book(worker, touch, &access, part);
-        }
-        let (root, no) = (ClusterId::ROOT.index(), Ticks::default());
-        let nothing = Line {
-            line,
-            passed: now,
-            latency: no,
-            walk: no,
-            stream: no,
-            fault: no,
-            part,
-            taken: None,
-            followed: touch.streaming,
-        };
-        let from_memory = Line { latency: self.reach[root], stream: self.streams[root], ..nothing };
-        let mut found = match access.found {
-            Found::Own(cluster) => {
-                let stream = self.streams[cluster.index()];
-                Line { latency: self.reach[cluster.index()], stream, ..nothing }
-            }
-            Found::Sibling(cluster) => {
-                let stream = self.streams[cluster.index()];
-                Line { latency: self.transfer[cluster.index()], stream, ..nothing }
-            }
-            Found::Remote { from, modified } if modified || !self.clean_from_memory => {
-                let far = self.memory.is_far(worker, from);
-                self.far_lines += u64::from(far) * each;
-                let latency = if far { self.far } else { self.remote };
-                let passed = self.memory.supply(worker, from, passing);
-                Line { passed, latency, stream: self.flight.a_stream(latency), ..nothing }
-            }
-            Found::Remote { .. } => {
-                self.clean_lines += each;
-                let passed = self.memory.read(worker, passing);
-                Line { passed, ..from_memory }
-            }
-            Found::Memory => {
-                let passed = self.memory.read(worker, passing);
-                Line { passed, fault: self.first_touch(line, place), ..from_memory }
-            }
-        };
-        if !single && found.latency != no {
-            found.followed = self.is_followed(worker, touch, line);
-        }
-        found.walk = self.walk_to(worker, &found, passing);
-        if !self.atomics.has(line) {
-            return found;
-        }
-        self.atomics.note(worker, line);
-        let own = matches!(access.found, Found::Own(cluster) if self.private[cluster.index()]);
-        let taken = (touch.write && (access.invalidated || !own)).then(|| {
-            let way = self.way(worker, line, own, found.latency);
-            self.atomics.take(line, found.passed, Ticks(way.0 / (self.each / each)))
-        });
-        Line { taken, ..found }
-    }
-
-    /// Dirty lines go to memory because of an access.
-    #[inline(always)]
-    fn write_back(&mut self, worker: WorkerId, access: &Access, passing: Passing) {
-        let mut victims = access.written_back;
-        if let Found::Remote { from, modified: true } = access.found
-            && !access.invalidated
-        {
-            // Both have it from now on, and memory has it, too.
-            victims -= 1;
-            self.memory.write_shared(worker, from, passing);
-        }
-        for _ in 0..victims {
-            self.memory.write_back(worker, passing);
-        }
-    }
-
-    /// What it takes to find the page of a line that is not in the innermost cache.
-    #[inline(always)]
-    fn walk_to(&mut self, worker: WorkerId, found: &Line, passing: Passing) -> Ticks {
-        if self.tlbs.is_none() || passing.single || found.latency == Ticks::default() {
-            return Ticks::default();
-        }
-        let Some(walk) = self.walk(worker, found.line).filter(|_| !found.followed) else {
-            return Ticks::default();
-        };
-        let passed = (0..walk.from_memory).map(|_| self.memory.read(worker, passing)).last();
-        walk.time + passed.map_or(Ticks::default(), |passed| passed.since(passing.now))
     }
 
     /// The lines that went to and fro most, as the program numbers them.
@@ -507,10 +294,4 @@ impl Hardware {
     pub(crate) fn sibling_hits(&self) -> Lines {
         self.whole(Hierarchy::sibling_hits)
     }
-}
-
-/// Whether all workers under the cluster are hardware threads of one core.
-fn is_one_cores(machine: &Machine, cluster: &Cluster) -> bool {
-    let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
-    workers.iter().all(|worker| worker.core == workers[0].core)
 }

@@ -1,4 +1,4 @@
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, sync::Arc};
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Program, Sample, ScopeId};
@@ -41,7 +41,7 @@ fn walks(with_random: bool) -> Program {
 }
 
 /// The samples of all groups of lines.
-fn samples(program: &Program, machine: &Machine, one_in: u32) -> Vec<Sample> {
+fn samples(program: &Program, machine: &Machine, one_in: u32) -> Vec<Arc<Sample>> {
     let groups = sampled::groups(machine, program.meta().line_size, one_in).unwrap();
     let all: Vec<u32> = (0..one_in).collect();
     program.samples(groups, &all, NonZeroUsize::MIN)
@@ -67,7 +67,8 @@ fn on_one_core_the_samples_of_all_groups_have_the_misses_of_the_whole() {
     let whole = simulate(&program, &machine, SchedulerKind::Ws, 1);
     for one_in in [2, 16] {
         let samples = samples(&program, &machine, one_in);
-        let of = |sample| simulate_sample(&program, sample, &machine, SchedulerKind::Ws);
+        let of =
+            |sample: &Arc<Sample>| simulate_sample(&program, sample, &machine, SchedulerKind::Ws);
         let outcomes: Vec<_> = samples.iter().map(of).collect();
         for (i, level) in whole.levels.iter().enumerate() {
             assert_eq!(mean(&outcomes, |o| o.levels[i].misses.0), level.misses.0 as f64);
@@ -86,7 +87,9 @@ fn on_one_core_the_mean_time_of_the_samples_is_near_that_of_the_whole() {
         let whole = simulate(&program, &machine, SchedulerKind::Ws, 1).time.0 as f64;
         for one_in in [2, 16] {
             let samples = samples(&program, &machine, one_in);
-            let of = |sample| simulate_sample(&program, sample, &machine, SchedulerKind::Ws);
+            let of = |sample: &Arc<Sample>| {
+                simulate_sample(&program, sample, &machine, SchedulerKind::Ws)
+            };
             let outcomes: Vec<_> = samples.iter().map(of).collect();
             let off = mean(&outcomes, |o| o.time.0) / whole - 1.0;
             assert!(off.abs() < near, "one in {one_in}: {off}");
@@ -100,7 +103,7 @@ fn on_several_sockets_a_sample_is_near_the_whole() {
     for kind in [SchedulerKind::Ws, SchedulerKind::Sb] {
         let whole = simulate(&program, &machine, kind, 1);
         let samples = samples(&program, &machine, 4);
-        let of = |sample| simulate_sample(&program, sample, &machine, kind);
+        let of = |sample: &Arc<Sample>| simulate_sample(&program, sample, &machine, kind);
         let outcomes: Vec<_> = samples.iter().map(of).collect();
         for (what, of) in [
             ("time", (|o| o.time.0) as fn(&Outcome) -> u64),

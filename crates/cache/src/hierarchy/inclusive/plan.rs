@@ -122,21 +122,33 @@ impl Inclusive {
     /// Where the worker or the line is not of the machine.
     #[inline(always)]
     pub(in crate::hierarchy) fn plan(&self, access: &LineAccess) -> PrefetchPlan {
-        let LineAccess { worker, line, .. } = *access;
+        self.planner(access.worker)(access)
+    }
+
+    /// [`Self::plan`] for accesses of one worker.
+    #[inline(always)]
+    pub(in crate::hierarchy) fn planner(
+        &self,
+        worker: WorkerId,
+    ) -> impl Fn(&LineAccess) -> PrefetchPlan + '_ {
         let shape = &self.caches.shape;
-        if worker.0 >= self.worker_count || line >= shape.lines {
-            self.beyond(*access);
-        }
-        let (tag, number) = shape.place(line);
+        let is_known = worker.0 < self.worker_count;
         let worker = &self.workers[worker.index() % MOST_WORKERS];
-        PrefetchPlan {
-            row: place(u64::from(line)) as u32,
-            inner: worker.inner + (line & shape.inner_sets),
-            outer: worker.outer + (line & shape.outer_sets),
-            last: worker.last + number,
-            number,
-            tag,
-            ..PrefetchPlan::nowhere(access)
+        move |access| {
+            let line = access.line;
+            if !is_known || line >= shape.lines {
+                self.beyond(*access);
+            }
+            let (tag, number) = shape.place(line);
+            PrefetchPlan {
+                row: place(u64::from(line)) as u32,
+                inner: worker.inner + (line & shape.inner_sets),
+                outer: worker.outer + (line & shape.outer_sets),
+                last: worker.last + number,
+                number,
+                tag,
+                ..PrefetchPlan::nowhere(access)
+            }
         }
     }
 

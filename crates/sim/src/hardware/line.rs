@@ -1,0 +1,316 @@
+//! One touch's way through the caches and the memory.
+
+use befit_cache::{Access, Found, PrefetchPlan};
+use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
+use befit_program::Touch;
+
+use super::{Hardware, PAGE_LINES};
+use crate::{
+    account::Part,
+    clock::Ticks,
+    latency,
+    memory::Passing,
+    waits::{InFlight, Now, Waits},
+};
+
+/// What lines take that come from one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    /// Beyond a hit in the innermost cache, which the pipeline hides.
+    pub(crate) latency: Ticks,
+    /// From one line of a stream to the next.
+    pub(crate) stream: Ticks,
+    /// The latency where another cache below this one hands the line over.
+    transfer: Ticks,
+    /// Whether it is a cache that only one core uses.
+    pub(super) private: bool,
+}
+
+impl Level {
+    /// By cluster; that of the root is memory.
+    pub(super) fn all(
+        machine: &Machine,
+        flight: &InFlight,
+        each: u64,
+        beyond: impl Fn(u64) -> Ticks,
+    ) -> Vec<Self> {
+        let of = |(cluster, id): (&Cluster, ClusterId)| {
+            let (cache, latency) = (cluster.cache, beyond(latency(machine, id)));
+            let stream = cache.and_then(|cache| cache.stream);
+            Self {
+                stream: stream.map_or(flight.a_stream(latency), |cycles| {
+                    Ticks::fractional(cycles * each as f64)
+                }),
+                transfer: beyond(cache.map_or(0, |c| c.transfer.unwrap_or(c.latency).0)),
+                private: cache.is_some() && is_one_cores(machine, cluster),
+                latency,
+            }
+        };
+        machine.clusters().iter().zip((0..).map(ClusterId)).map(of).collect()
+    }
+
+    /// Another last-level cache.
+    pub(super) fn remote(flight: &InFlight, latency: Ticks) -> Self {
+        let stream = flight.a_stream(latency);
+        Self { latency, stream, transfer: latency, private: false }
+    }
+
+    /// Whether hits there cost nothing beside the operations.
+    #[inline]
+    pub(crate) fn is_nearest(&self) -> bool {
+        self.latency == Ticks::default()
+    }
+}
+
+/// Whether all workers under the cluster are hardware threads of one core.
+fn is_one_cores(machine: &Machine, cluster: &Cluster) -> bool {
+    let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
+    workers.iter().all(|worker| worker.core == workers[0].core)
+}
+
+/// A line that is not at hand, on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    /// Its number.
+    pub(crate) line: u32,
+    /// When the wires have passed it on.
+    pub(crate) passed: Ticks,
+    /// How long it takes from then on.
+    pub(crate) latency: Ticks,
+    /// What finding its page takes before that.
+    pub(crate) walk: Ticks,
+    /// How long after the line before it comes, as one of a stream.
+    pub(crate) stream: Ticks,
+    /// What the first touch of its page takes, during which the core does nothing else.
+    pub(crate) fault: Ticks,
+    /// Where it came from, or why that is far.
+    pub(crate) part: Part,
+    /// It is taken from others for an atomic read-modify-write: when the worker has it.
+    pub(crate) taken: Option<Ticks>,
+    /// Prefetchers saw it coming.
+    pub(crate) followed: bool,
+}
+
+impl Hardware {
+    /// One touch by `worker`, as planned, at `now`: the caches take it, and `waits` has the line in
+    /// flight, of which so many are at once. Returns the wait.
+    #[inline(always)]
+    pub(crate) fn touch(
+        &mut self,
+        worker: WorkerId,
+        waits: &mut Waits,
+        flight: &InFlight,
+        now: Now,
+        plan: &PrefetchPlan,
+        touch: Touch,
+    ) -> Ticks {
+        let line = self.planned(worker, plan, touch);
+        let access = self.caches.access_planned(plan);
+        if self.is_at_hand(line, &access) {
+            waits.at_hand(touch);
+            return Ticks::default();
+        }
+        let passing = Passing { place: self.place(line), single: false, now: now.clock };
+        let line = self.found(worker, touch, line, access, passing);
+        self.wait(worker, waits, flight, now, touch, line)
+    }
+
+    /// The same for one of the hot lines, of which so many are in flight at once; `None` for others.
+    pub(crate) fn touch_hot(
+        &mut self,
+        worker: WorkerId,
+        flight: &InFlight,
+        now: Now,
+        plan: &PrefetchPlan,
+        touch: Touch,
+    ) -> Option<Ticks> {
+        let hot = self.hot.as_mut()?;
+        let number = hot.number(touch)?;
+        let access = hot.caches.access_planned(plan);
+        let mut waits = std::mem::take(&mut hot.waits[worker.index()]);
+        let passing = Passing { place: hot.place(number), single: true, now: now.clock };
+        let line = self.found(worker, touch, touch.line, access, passing);
+        let one = |time: Ticks| Ticks(time.0 / self.each);
+        let line = Line { latency: one(line.latency), stream: one(line.stream), ..line };
+        let wait = self.wait(worker, &mut waits, flight, now, touch, line);
+        if let Some(hot) = &mut self.hot {
+            hot.waits[worker.index()] = waits;
+        }
+        Some(wait)
+    }
+
+    /// Whether the line is in the innermost cache, with nothing to wait for, to count or to charge.
+    #[inline(always)]
+    fn is_at_hand(&self, line: u32, access: &Access) -> bool {
+        let Found::Own(cluster) = access.found else { return false };
+        let level = self.level(cluster);
+        level.is_nearest()
+            && level.private
+            && !access.invalidated
+            && access.written_back == 0
+            && self.booking.is_none()
+            && !self.atomics.has(line)
+    }
+
+    /// Has `line` in flight for `worker`, and charges the wait and its page's first touch. Returns
+    /// both.
+    #[inline(always)]
+    fn wait(
+        &mut self,
+        worker: WorkerId,
+        waits: &mut Waits,
+        flight: &InFlight,
+        now: Now,
+        touch: Touch,
+        line: Line,
+    ) -> Ticks {
+        let wait = waits.line(flight, now, touch, &line);
+        self.charge(worker, wait, &waits.waited);
+        self.charge_faults(worker, line.fault);
+        wait + line.fault
+    }
+
+    /// What a touch finds that the caches have given this `access`, and which sets out as `passing`
+    /// says where the line comes from afar.
+    #[inline(always)]
+    fn found(
+        &mut self,
+        worker: WorkerId,
+        touch: Touch,
+        line: u32,
+        access: Access,
+        passing: Passing,
+    ) -> Line {
+        let Passing { place, single, now } = passing;
+        let each = if single { 1 } else { self.each };
+        let part = self.part(worker, touch, line, &access);
+        self.write_back(worker, &access, passing);
+        self.count(worker, access.found, each);
+        if self.booking.is_some() {
+            self.book(worker, touch, &access, part);
+        }
+        let no = Ticks::default();
+        let (passed, latency, stream, fault) = match access.found {
+            Found::Own(cluster) => {
+                let Level { latency, stream, .. } = *self.level(cluster);
+                (now, latency, stream, no)
+            }
+            Found::Sibling(cluster) => {
+                let Level { transfer, stream, .. } = *self.level(cluster);
+                (now, transfer, stream, no)
+            }
+            Found::Remote { from, modified } if modified || !self.clean_from_memory => {
+                let far = self.memory.is_far(worker, from);
+                self.far_lines += u64::from(far) * each;
+                let Level { latency, stream, .. } = if far { self.far } else { self.remote };
+                (self.memory.supply(worker, from, passing), latency, stream, no)
+            }
+            found => {
+                let passed = self.memory.read(worker, passing);
+                let fault = if found == Found::Memory {
+                    self.first_touch(line, place)
+                } else {
+                    self.clean_lines += each;
+                    no
+                };
+                let Level { latency, stream, .. } = *self.level(ClusterId::ROOT);
+                (passed, latency, stream, fault)
+            }
+        };
+        let followed = if !single && latency != no {
+            self.is_followed(worker, touch, line)
+        } else {
+            touch.streaming
+        };
+        let walk = if self.tlbs.is_some() && !single && latency != no {
+            self.walk_to(worker, line, followed, passing)
+        } else {
+            no
+        };
+        let taken = if self.atomics.has(line) {
+            self.taken(worker, touch, line, &access, passed, latency, each)
+        } else {
+            None
+        };
+        Line { line, passed, latency, walk, stream, fault, part, taken, followed }
+    }
+
+    /// `worker` touches a line of atomics: when it has it, where it takes it from others.
+    #[cold]
+    #[expect(clippy::too_many_arguments, reason = "all that is known of the touch")]
+    fn taken(
+        &mut self,
+        worker: WorkerId,
+        touch: Touch,
+        line: u32,
+        access: &Access,
+        passed: Ticks,
+        latency: Ticks,
+        each: u64,
+    ) -> Option<Ticks> {
+        self.atomics.note(worker, line);
+        let own = matches!(access.found, Found::Own(cluster) if self.level(cluster).private);
+        (touch.write && (access.invalidated || !own)).then(|| {
+            let way = self.way(worker, line, own, latency);
+            self.atomics.take(line, passed, Ticks(way.0 / (self.each / each)))
+        })
+    }
+
+    /// How long the line of atomics is on its way to `worker`, which writes it.
+    fn way(&mut self, worker: WorkerId, line: u32, own: bool, latency: Ticks) -> Ticks {
+        let Some((cluster, other)) = self.atomics.common(worker, line) else { return latency };
+        let way = if own { self.handover(worker, other, cluster) } else { latency };
+        way.max(self.atomics.handed(cluster))
+    }
+
+    /// How long a line is on its way to `worker` that `other` has written. `common` is the smallest
+    /// cluster of both.
+    pub(crate) fn handover(&self, worker: WorkerId, other: WorkerId, common: ClusterId) -> Ticks {
+        match common {
+            ClusterId::ROOT if self.memory.are_far(worker, other) => self.far.latency,
+            ClusterId::ROOT => self.remote.latency,
+            cluster => self.level(cluster).transfer,
+        }
+    }
+
+    /// What it costs that `line`, of this machine and at `place`, comes from memory for the first
+    /// time.
+    fn first_touch(&mut self, line: u32, place: u64) -> Ticks {
+        let page = (place << self.coarser) / u64::from(PAGE_LINES);
+        match self.touched.get_mut(page as usize / 64) {
+            Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
+                *pages |= 1 << (page % 64);
+                self.fault
+            }
+            _ => Ticks::default(),
+        }
+    }
+
+    /// Dirty lines go to memory because of an access.
+    #[inline(always)]
+    pub(super) fn write_back(&mut self, worker: WorkerId, access: &Access, passing: Passing) {
+        let mut victims = access.written_back;
+        if victims == 0 {
+            return;
+        }
+        if let Found::Remote { from, modified: true } = access.found
+            && !access.invalidated
+        {
+            // Both have it from now on, and memory has it, too.
+            victims -= 1;
+            self.memory.write_shared(worker, from, passing);
+        }
+        for _ in 0..victims {
+            self.memory.write_back(worker, passing);
+        }
+    }
+
+    /// What it takes to find the page of a line that is not in the innermost cache.
+    fn walk_to(&mut self, worker: WorkerId, line: u32, followed: bool, passing: Passing) -> Ticks {
+        let Some(walk) = self.walk(worker, line).filter(|_| !followed) else {
+            return Ticks::default();
+        };
+        let passed = (0..walk.from_memory).map(|_| self.memory.read(worker, passing)).last();
+        walk.time + passed.map_or(Ticks::default(), |passed| passed.since(passing.now))
+    }
+}
