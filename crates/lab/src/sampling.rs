@@ -11,8 +11,11 @@ use befit_sim::sampled;
 
 use crate::{LabError, parallel::threads};
 
-/// The largest K that `auto` takes. Samples have at least two lines of a page.
+/// The largest K that `auto` takes. Samples have at least one line of a page.
 const LARGEST: u32 = 64;
+/// `auto` takes no groups of which one has so many times more touches than the mean: most others
+/// lack what that one has, so that neither they nor their interval tell of it.
+const EVEN: f64 = 1.1;
 /// `auto` begins with samples of this many touches at least, and of this many a strand in the mean:
 /// schedules hang on the times of strands, and of few touches these are far off.
 const LEAST: u64 = 2_000_000;
@@ -25,10 +28,10 @@ pub enum Sampling {
     Off,
     /// Those of one line in so many: a power of two.
     OneIn(u32),
-    /// One in as many, up to 32, as leaves each simulation two million touches and 32 a strand, and
-    /// all intervals within [`Sampled::BAR`](crate::Sampled::BAR). All of a smaller program; all on
-    /// a machine whose caches' sets cannot be divided; and all with one seed, which gives no
-    /// interval.
+    /// One in as many, up to 64, as leaves each simulation two million touches and 32 a strand,
+    /// groups of lines that are touched about as often as one another, and all intervals within
+    /// [`Sampled::BAR`](crate::Sampled::BAR). All of a smaller program; all on a machine whose
+    /// caches' sets cannot be divided; and all with one seed, which gives no interval.
     Auto,
 }
 
@@ -59,9 +62,22 @@ impl Sampling {
                 let good = |one_in: &u32| touches / u64::from(*one_in) >= least;
                 let counts = std::iter::successors(Some(LARGEST), |one_in| Some(one_in / 2));
                 let counts = counts.take_while(|one_in| *one_in > 1).filter(good);
-                Ok(counts.filter_map(of).next())
+                Ok(counts.filter_map(of).find(|groups| are_even(program, *groups)))
             }
         }
+    }
+
+    /// What there is to say of the groups that were asked for, where they are no fair samples.
+    pub(crate) fn doubt(self, program: &Program, groups: LineGroups) -> Option<String> {
+        let doubtful = self != Self::Auto && !are_even(program, groups);
+        doubtful.then(|| {
+            format!(
+                "one line in {} is no fair sample of {}: some lines, at a regular distance, are \
+                 touched more often than others; `--sample auto` takes all where it must",
+                groups.count(),
+                program.meta().name
+            )
+        })
     }
 
     /// The groups for another simulation beside results of one line in `one_in`, or of all: for
@@ -103,6 +119,11 @@ impl fmt::Display for Sampling {
             Self::Auto => f.write_str("auto"),
         }
     }
+}
+
+/// Whether all groups have about as many touches that may miss.
+fn are_even(program: &Program, groups: LineGroups) -> bool {
+    program.heaviest_group(groups, threads()) <= EVEN
 }
 
 /// The group that a seed takes: another one for each, as far as there are.
@@ -155,6 +176,9 @@ impl Samples {
 
 #[cfg(test)]
 mod tests {
+    use befit_machine::Bytes;
+    use befit_program::{Meta, ProgramBuilder};
+
     use super::*;
     use crate::testing;
 
@@ -177,6 +201,29 @@ mod tests {
         let odd: Machine = "l1:1(size=24KiB ways=8) pu:1".parse().unwrap();
         let error = Sampling::OneIn(32).groups(&program, &odd).unwrap_err().to_string();
         assert!(error.starts_with("one line in 32"), "{error}");
+    }
+
+    #[test]
+    fn where_a_stride_favours_some_lines_all_are_simulated() {
+        let with = |stride: u64| {
+            let meta = Meta { name: "walks".into(), line_size: Bytes(64), filter: 1 };
+            let mut builder = ProgramBuilder::new(meta);
+            for i in 0..2_000_000 {
+                builder.touch(i % 50_000, false, false);
+                builder.touch(100_000 + i * stride % (1 << 19), true, false);
+            }
+            builder.finish().unwrap()
+        };
+        let machine = testing::machine(1);
+        for (stride, one_in) in [(1, Some(2)), (63, Some(2)), (64, None)] {
+            let (program, auto) = (with(stride), Sampling::Auto);
+            let groups = auto.groups(&program, &machine).unwrap();
+            assert_eq!(groups.map(LineGroups::count), one_in, "{stride}");
+            let four = Sampling::OneIn(4).groups(&program, &machine).unwrap().unwrap();
+            let doubt = Sampling::OneIn(4).doubt(&program, four);
+            assert_eq!(doubt.is_some(), one_in.is_none(), "{stride}");
+            assert_eq!(auto.doubt(&program, four), None);
+        }
     }
 
     #[test]

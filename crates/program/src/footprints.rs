@@ -40,6 +40,22 @@ struct Open {
     strand: u64,
 }
 
+/// How many of the open tasks have a first strand before `strand`. The innermost are looked at
+/// first, since most lines were touched not long ago. O(log depth).
+fn begun_before(open: &[Open], strand: u32) -> usize {
+    if strand == 0 {
+        return 0;
+    }
+    let (mut end, mut step) = (open.len(), 1);
+    loop {
+        let start = end.saturating_sub(step);
+        if start == 0 || open[start].start < strand {
+            return start + open[start..end].partition_point(|task| task.start < strand);
+        }
+        (end, step) = (start, 2 * step);
+    }
+}
+
 impl Program {
     /// Every task's footprint, by its number. Time O(touches · log depth), memory 4 bytes a line
     /// and 16 a task. `progress` is told, from time to time, how many touches were read since it
@@ -75,11 +91,10 @@ impl Program {
                             return;
                         }
                         distinct += 1;
-                        let counts_from = open.partition_point(|task| task.start < before);
                         if let Some(innermost) = open.last_mut().filter(|task| task.start >= before)
                         {
                             innermost.lines += 1;
-                            if let Some(outside) = counts_from.checked_sub(1) {
+                            if let Some(outside) = begun_before(&open, before).checked_sub(1) {
                                 open[outside].lines -= 1;
                             }
                         }

@@ -18,7 +18,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::{Program, ScopeId, Step, TaskId, Touch};
+use crate::{Program, ScopeId, Step, StrandId, TaskId, Touch};
 
 /// Touches of a line that make a strand one that revisits it. Fewer handovers than these are not
 /// many for one line.
@@ -29,6 +29,12 @@ const HANDOVERS: u64 = 64;
 const MOST: usize = 64;
 /// Lines of a strand that are counted at a time: a power of two.
 const COUNTED: usize = 1 << 12;
+
+/// Classes of lines: by their numbers modulo this, the lines of a page.
+pub(crate) const CLASSES: usize = 64;
+
+/// A count by class.
+pub(crate) type Classes = [u64; CLASSES];
 
 /// How often a blob of touches revisits one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +52,9 @@ struct Counter {
     table: Vec<Counted>,
     found: Vec<Revisit>,
     blob: u32,
+    /// Touches of lines that are not in the table, by class: of this blob, and of all before it.
+    fresh: Classes,
+    all_fresh: Classes,
 }
 
 #[derive(Clone, Copy)]
@@ -62,12 +71,21 @@ impl Counter {
             table: vec![Counted { revisit: none, stays: 0 }; COUNTED],
             found: Vec::new(),
             blob: u32::MAX,
+            fresh: [0; CLASSES],
+            all_fresh: [0; CLASSES],
         }
     }
 
     /// What comes from here on is of this blob.
     fn begin(&mut self, blob: u32) {
         self.blob = blob;
+    }
+
+    /// So many strands have the touches since it began.
+    fn end(&mut self, strands: u64) {
+        for (all, fresh) in self.all_fresh.iter_mut().zip(&mut self.fresh) {
+            *all += strands * std::mem::take(fresh);
+        }
     }
 
     /// A touch, of the machine's `line`.
@@ -86,6 +104,7 @@ impl Counter {
             counted.stays += 1;
             return;
         }
+        self.fresh[line as usize % CLASSES] += 1;
         if *blob == self.blob && counted.stays > 0 {
             counted.stays -= 1;
             return;
@@ -98,10 +117,10 @@ impl Counter {
     }
 
     /// All that was found.
-    fn finish(mut self) -> Vec<Revisit> {
+    fn finish(mut self) -> (Vec<Revisit>, Classes) {
         let last = self.table.iter().map(|counted| counted.revisit);
         self.found.extend(last.filter(|revisit| revisit.touches >= REVISITED));
-        self.found
+        (self.found, self.all_fresh)
     }
 }
 
@@ -128,39 +147,76 @@ struct Hot {
     touches: u64,
 }
 
-/// A program's hot lines, [`MOST`] at most, the hottest first, by how much coarser they are than
-/// the recorded ones. Found once: that takes a pass through all touches.
+/// What a pass through all touches finds.
+#[derive(Debug)]
+struct Found {
+    /// How much coarser the lines are than the recorded ones.
+    coarser: u32,
+    /// The hot lines, [`MOST`] at most, the hottest first.
+    hot: Vec<Hot>,
+    fresh: Classes,
+}
+
+/// A program's hot lines, and how its touches are spread. Found once for lines of each length.
 #[derive(Debug, Default)]
-pub(crate) struct HotLines(Mutex<Vec<(u32, Vec<Hot>)>>);
+pub(crate) struct HotLines(Mutex<Vec<Found>>);
 
 impl Program {
     /// The hot lines, each 2^`coarser` recorded ones long, ascending; of more than fit, the
     /// hottest. They have `touches` at most. Found on so many threads.
     pub(crate) fn hot_lines(&self, coarser: u32, touches: u64, threads: NonZeroUsize) -> Vec<u32> {
-        let mut known = self.hot.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = known.iter().position(|(of, _)| *of == coarser).unwrap_or_else(|| {
-            let revisits = self.in_parts(threads, |blobs| self.revisits(coarser, blobs));
-            known.push((coarser, self.hottest(revisits.into_iter().flatten().collect())));
-            known.len() - 1
-        });
-        let mut left = touches;
-        let fitting = known[at].1.iter().filter(|hot| {
-            let fits = hot.touches <= left;
-            left -= if fits { hot.touches } else { 0 };
-            fits
-        });
-        let mut lines: Vec<u32> = fitting.map(|hot| hot.line).collect();
-        lines.sort_unstable();
-        lines
+        self.pass(coarser, threads, |found| {
+            let mut left = touches;
+            let fitting = found.hot.iter().filter(|hot| {
+                let fits = hot.touches <= left;
+                left -= if fits { hot.touches } else { 0 };
+                fits
+            });
+            let mut lines: Vec<u32> = fitting.map(|hot| hot.line).collect();
+            lines.sort_unstable();
+            lines
+        })
     }
 
-    /// What the blobs revisit, of lines that are so much coarser.
-    fn revisits(&self, coarser: u32, blobs: Range<u32>) -> Vec<Revisit> {
+    /// By class, touches of lines that are 2^`coarser` recorded ones long, without stacks and
+    /// without those that a strand comes back to soon. Found on so many threads.
+    pub(crate) fn fresh_touches(&self, coarser: u32, threads: NonZeroUsize) -> Classes {
+        self.pass(coarser, threads, |found| found.fresh)
+    }
+
+    fn pass<R>(&self, coarser: u32, threads: NonZeroUsize, take: impl FnOnce(&Found) -> R) -> R {
+        let mut known = self.hot.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = known.iter().position(|found| found.coarser == coarser).unwrap_or_else(|| {
+            let mut strands = vec![0; self.blobs.table.len()];
+            for strand in (0..self.strands()).map(StrandId) {
+                strands[self.strands.get(strand).blob as usize] += 1;
+            }
+            let parts = self.in_parts(threads, |blobs| self.revisits(coarser, blobs, &strands));
+            let (mut revisits, mut fresh) = (Vec::new(), [0; CLASSES]);
+            for (part, touches) in parts {
+                revisits.extend(part);
+                fresh.iter_mut().zip(touches).for_each(|(all, part)| *all += part);
+            }
+            known.push(Found { coarser, hot: self.hottest(revisits), fresh });
+            known.len() - 1
+        });
+        take(&known[at])
+    }
+
+    /// What the blobs revisit, of lines that are so much coarser, and what is fresh. Each is the
+    /// blob of so many `strands`.
+    fn revisits(
+        &self,
+        coarser: u32,
+        blobs: Range<u32>,
+        strands: &[u64],
+    ) -> (Vec<Revisit>, Classes) {
         let mut counter = Counter::new();
         for blob in blobs {
             counter.begin(blob);
             self.touches_of_blob(blob)
                 .for_each(|touch| counter.touch(touch, touch.line >> coarser));
+            counter.end(strands[blob as usize]);
         }
         counter.finish()
     }

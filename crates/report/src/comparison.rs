@@ -78,8 +78,8 @@ fn block(block: &[Summary], width: Width) -> String {
     if let Some(Sampled { one_in, .. }) = first.sampled {
         let _ = writeln!(
             text,
-            "one line in {one_in} was simulated, others with each seed; figures of all lines are \
-             within their own ±"
+            "one line in {one_in} was simulated, others with each seed; a mean's ± contains the \
+             figure of all lines"
         );
     }
     let _ = writeln!(text, "\n{}", time(block, width));
@@ -165,7 +165,7 @@ fn time(block: &[Summary], width: Width) -> String {
     let mut columns = rows(block);
     let scale = Scale::millions(block.iter().map(|s| s.time.median.0));
     columns.add("time,\nM cycles", |s| {
-        with_give(scale.show(s.time.median.0), s.sampled.as_ref().and_then(|s| s.time))
+        figure(scale, s.time.median.0, s.sampled.as_ref().and_then(|s| s.time))
     });
     versus(&mut columns, |s| s.time.median.0, |s| s.ratio);
     columns.add("in the\nprogram", |s| percent(s.shares().active));
@@ -257,11 +257,11 @@ fn versus(
     }
 }
 
-/// A figure of a sampled simulation with the half of its interval: `122.8 ±0.6%`.
-fn with_give(figure: String, estimate: Option<Estimate>) -> String {
+/// The median, or of a sampled simulation the mean with the half of its interval: `122.8 ±0.6%`.
+fn figure(scale: Scale, median: u64, estimate: Option<Estimate>) -> String {
     match estimate {
-        Some(estimate) => format!("{figure} ±{}", percent(estimate.half())),
-        None => figure,
+        Some(mean) => format!("{} ±{}", scale.show(mean.estimate as u64), percent(mean.half())),
+        None => scale.show(median),
     }
 }
 
@@ -274,9 +274,7 @@ impl Columns<'_, Summary> {
         of: impl Fn(&Summary) -> Spread<Lines>,
         estimate: impl Fn(&Sampled) -> Option<Estimate>,
     ) {
-        self.add(title, |s| {
-            with_give(scale.show(of(s).median.0), s.sampled.as_ref().and_then(&estimate))
-        });
+        self.add(title, |s| figure(scale, of(s).median.0, s.sampled.as_ref().and_then(&estimate)));
     }
 
     /// A column of medians in millions of lines.

@@ -145,6 +145,10 @@ impl SimulationPlan {
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
         let mut machines = self.places(program)?;
+        let mut groups: Vec<_> = machines.iter().filter_map(|place| place.groups).collect();
+        groups.dedup();
+        let doubts = groups.into_iter().filter_map(|groups| self.sampling.doubt(program, groups));
+        doubts.for_each(|doubt| progress.note(&doubt));
         let how = How { threads, accounted, results };
         let mut outcomes = self.all_seeds(&how, program, &machines, progress)?;
         if self.sampling == Sampling::Auto {

@@ -15,11 +15,11 @@ mod taken;
 
 use std::{num::NonZeroUsize, ops::Range, sync::Arc, thread};
 
-use crate::{Program, StrandId, Touch};
+use crate::{Program, StrandId, Touch, hot::CLASSES};
 pub(crate) use taken::Taken;
 
 /// Classes of lines at most: the lines of a page, whose place in it dense numbers keep.
-const MOST: u32 = 64;
+const MOST: u32 = CLASSES as u32;
 /// The bits of a kept touch below its line.
 const FLAGS: u32 = 3;
 const NO_GROUP: u8 = u8::MAX;
@@ -166,6 +166,26 @@ impl Sample {
     /// The touches that it has of all strands of `program`. Time for the number of strands.
     pub fn total_touches(&self, program: &Program) -> u64 {
         (0..program.strands()).map(|s| self.touches(program, StrandId(s)).len() as u64).sum()
+    }
+}
+
+impl Program {
+    /// How many times as many touches the heaviest of the groups has as the mean, without stacks
+    /// and without lines that a strand comes back to soon; 0 where there are none. Where that is
+    /// much more than 1, most groups lack what the heaviest has, such as the conflicts of lines at
+    /// a distance that is a power of two. Found on so many threads; the first time a pass through
+    /// all different strands.
+    pub fn heaviest_group(&self, groups: LineGroups, threads: NonZeroUsize) -> f64 {
+        let mut touches = vec![0; groups.count as usize];
+        let table = groups.table();
+        let fresh = self.fresh_touches(groups.coarser, threads);
+        for (class, fresh) in fresh.into_iter().enumerate() {
+            let (group, _) = table[class % groups.modulus as usize];
+            touches[usize::from(group)] += fresh;
+        }
+        let all: u64 = touches.iter().sum();
+        let heaviest = touches.iter().max().map_or(0, |most| *most);
+        heaviest as f64 * f64::from(groups.count) / all.max(1) as f64
     }
 }
 
