@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::check::count;
-use super::code::{REPEAT, STEPPED_LIMIT};
+use super::code::{HISTORY, History, REPEAT, STEPPED_LIMIT};
 use super::{Encoder, Touches, check};
 use crate::Touch;
 use crate::lines::Spans;
@@ -231,4 +231,26 @@ fn a_touch_outside_is_named_with_its_place() {
     assert_eq!(fault.at, good.len() + 1);
     let fault = check(good, 2, &done.spans, 0).unwrap_err();
     assert_eq!(fault.what, "it holds fewer touches than announced");
+}
+
+/// Recordings of earlier versions are read with what a repeat leaves behind.
+#[test]
+fn a_repeat_leaves_what_its_tokens_leave_one_by_one() {
+    let recent = |history: &History, at: u64| -> Vec<u8> {
+        (1..=HISTORY as u64).map(|back| history.code(at - back)).collect()
+    };
+    for period in 1..=7 {
+        for count in [1, 5, 60, 64, 65, 70, 71, 100, 131, 1000] {
+            let (mut at_once, mut each) = (History::new(), History::new());
+            let begin = HISTORY as u64;
+            for at in 0..begin {
+                at_once.put(at, at as u8);
+                each.put(at, at as u8);
+            }
+            at_once.repeat(begin, period, count);
+            (begin..begin + count).for_each(|at| each.put(at, each.code(at - period)));
+            let end = begin + count;
+            assert_eq!(recent(&at_once, end), recent(&each, end), "{period} {count}");
+        }
+    }
 }

@@ -48,9 +48,19 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
+    use befit_machine::Bytes;
+
     use super::*;
     use crate::{Meta, ProgramBuilder};
-    use befit_machine::Bytes;
+
+    fn lines() -> Program {
+        let meta = Meta { name: "lines".into(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        (0..640).for_each(|line| builder.touch(line, false, false));
+        builder.finish().unwrap()
+    }
 
     /// Which groups were taken anew as these were wanted.
     fn taken(program: &Program, count: u32, wanted: &[u32]) -> Vec<u32> {
@@ -58,10 +68,10 @@ mod tests {
         let mut taken = Vec::new();
         let take = |missing: &[u32]| {
             taken = missing.to_vec();
-            program.take_samples(groups, missing, std::num::NonZeroUsize::MIN)
+            program.take_samples(groups, missing, NonZeroUsize::MIN)
         };
         let samples = program.taken.get(program, groups, wanted, take);
-        let fresh = program.take_samples(groups, wanted, std::num::NonZeroUsize::MIN);
+        let fresh = program.take_samples(groups, wanted, NonZeroUsize::MIN);
         let touches = |sample: &Sample| sample.touches.clone();
         assert_eq!(
             samples.iter().map(|sample| touches(sample)).collect::<Vec<_>>(),
@@ -72,10 +82,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_taken_once_until_others_have_as_many_touches_as_the_program() {
-        let meta = Meta { name: "lines".into(), line_size: Bytes(64), filter: 8 };
-        let mut builder = ProgramBuilder::new(meta);
-        (0..640).for_each(|line| builder.touch(line, false, false));
-        let program = builder.finish().unwrap();
+        let program = lines();
         assert_eq!(taken(&program, 8, &[0, 1, 2]), [0, 1, 2]);
         assert_eq!(taken(&program, 8, &[2, 5, 1]), [5]);
         // Groups of another division are others. All together have more touches than there are.
@@ -86,5 +93,14 @@ mod tests {
         assert_eq!(taken(&program, 4, &[3]), [3]);
         assert_eq!(taken(&program, 2, &[0]), [0; 0]);
         assert_eq!(taken(&program, 2, &[1]), [1]);
+    }
+
+    #[test]
+    fn all_groups_of_one_division_are_kept_together() {
+        let program = lines();
+        assert_eq!(taken(&program, 4, &[0, 1, 2, 3]), [0, 1, 2, 3]);
+        for group in [0, 1, 2, 3] {
+            assert_eq!(taken(&program, 4, &[group]), [0; 0]);
+        }
     }
 }

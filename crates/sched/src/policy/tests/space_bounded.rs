@@ -236,3 +236,14 @@ fn while_nothing_has_a_size_a_waiting_worker_may_choose() {
     sb.add(0, 5, Some(Bytes::kib(100)));
     assert_eq!(sb.policy.capabilities().finds, Finds::IfThereIsRoom);
 }
+
+#[test]
+#[should_panic(expected = "bounded property")]
+fn a_cache_that_holds_more_than_its_size_is_found() {
+    let mut sb = sb();
+    sb.add(0, 1, Some(Bytes::kib(512)));
+    let task = sb.get(0).expect("room for it").task;
+    // Nobody can refuse what goes on.
+    (0..100).for_each(|_| sb.policy.resume(W[0], &task, &mut sb.env));
+    sb.policy.check();
+}
