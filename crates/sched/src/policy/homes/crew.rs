@@ -47,12 +47,27 @@ struct Member {
     lines: AtomicU64,
     far_lines: AtomicU64,
     instructions: AtomicU64,
+    /// The most of either that there was, in lines for so many instructions as [`LATELY`] says.
+    most_lines: AtomicU64,
+    most_far_lines: AtomicU64,
 }
 
 /// So many instructions of a worker are what it did lately: then they count half.
 const LATELY: u64 = 1 << 20;
 /// Fewer say nothing.
 const ENOUGH: u64 = 1 << 10;
+/// The most that there was is forgotten by this part with each strand.
+const FORGETS: u64 = 64;
+
+impl Member {
+    /// So many lines, for [`LATELY`] instructions; `None` where these are too few.
+    fn lately(&self, lines: &AtomicU64) -> Option<u64> {
+        let instructions = self.instructions.load(Relaxed);
+        (instructions >= ENOUGH).then(|| {
+            (u128::from(lines.load(Relaxed)) * u128::from(LATELY) / u128::from(instructions)) as u64
+        })
+    }
+}
 
 impl Crew {
     pub(super) fn new(workers: u32, pace: Option<Pace>) -> Self {
@@ -64,6 +79,8 @@ impl Crew {
             lines: AtomicU64::new(0),
             far_lines: AtomicU64::new(0),
             instructions: AtomicU64::new(0),
+            most_lines: AtomicU64::new(0),
+            most_far_lines: AtomicU64::new(0),
         };
         Self {
             present: AtomicU32::new(workers),
@@ -111,6 +128,13 @@ impl Crew {
             add(lines, counts.private_misses);
             add(far_lines, counts.llc_misses);
             add(instructions, counts.instructions);
+            for (lines, most) in [(lines, &member.most_lines), (far_lines, &member.most_far_lines)]
+            {
+                if let Some(now) = member.lately(lines) {
+                    let most_so_far = most.load(Relaxed);
+                    most.store(now.max(most_so_far - most_so_far / FORGETS), Relaxed);
+                }
+            }
         }
     }
 
@@ -166,6 +190,19 @@ impl Crew {
         let instructions = member.instructions.load(Relaxed);
         let lines = member.lines.load(Relaxed);
         (instructions >= ENOUGH).then(|| lines as f64 / instructions as f64)
+    }
+
+    /// The share of its lines that `w` finds again: how many fewer it brings in lately than it did
+    /// when it brought in the most, into its private caches or into the shared one. `None` where
+    /// nothing counts.
+    pub(super) fn found_again(&self, w: u32) -> Option<f64> {
+        let member = &self.members[w as usize];
+        let share = |lines, most: &AtomicU64| {
+            let most = most.load(Relaxed).max(1) as f64;
+            Some(1.0 - member.lately(lines)? as f64 / most)
+        };
+        let near = share(&member.lines, &member.most_lines)?;
+        Some(near.max(share(&member.far_lines, &member.most_far_lines)?).clamp(0.0, 1.0))
     }
 
     /// How often `workers` found a line in the cache that they share, for each one that they did

@@ -18,6 +18,8 @@ use crate::{
 pub(super) const THERE_AND_BACK: f64 = 2.0;
 /// A task is taken at once if moving its data takes at most this share of the time that it is run.
 const CHEAP: f64 = 0.05;
+/// A worker looks at what it must pay for after this part of the time that fills a private cache.
+const FIRST_LOOK: u32 = 16;
 
 /// A worker that looks for work.
 pub(super) struct Look<'a, T> {
@@ -84,7 +86,7 @@ impl<T: Handle> Homes<T> {
             .or_else(|| self.take_together(&look, env))
             .or_else(|| self.take_far(&look, env));
         if found.is_none() {
-            self.crew.waits(w, look.left.get(), self.price(self.private), env);
+            self.crew.waits(w, look.left.get(), self.first_look(), env);
         }
         found
     }
@@ -103,7 +105,8 @@ impl<T: Handle> Homes<T> {
     /// Takes from another socket what the wait has paid for, or what costs nothing to move.
     fn take_far(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let price = self.price(self.private);
-        let pays = look.accepts.is_some() || self.crew.looks_again(look.w, look.waited, price);
+        let pays =
+            look.accepts.is_some() || self.crew.looks_again(look.w, look.waited, self.first_look());
         let price = if pays { price } else { Duration::MAX };
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for queue in [&self.stacks[victim].waiting, &self.spread[victim]] {
@@ -132,13 +135,19 @@ impl<T: Handle> Homes<T> {
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for worker in others(indices(self.sockets.workers(victim)), usize::MAX, env) {
                 let free = all_dealt && self.is_free(worker as u32);
+                let unknown = self.unknown_price(worker as u32);
                 let may = |ready: &Entry<T>| match self.is_wide(ready) {
                     _ if free => true,
                     // To deal it out moves none of its data.
                     true => self.pays(look, ready, Duration::ZERO),
+                    false if ready.task.size == TaskInfo::UNKNOWN => look.has_paid(ready, unknown),
                     false => self.is_paid(look, ready, 1),
                 };
-                let price = if free { Duration::ZERO } else { price };
+                let price = match (free, pays) {
+                    (true, _) => Duration::ZERO,
+                    (_, true) => unknown,
+                    (_, false) => Duration::MAX,
+                };
                 let found = self.rob(look, worker, price, may, env);
                 if found.is_some() {
                     return found;
@@ -229,6 +238,19 @@ impl<T: Handle> Homes<T> {
     fn is_free(&self, worker: u32) -> bool {
         let lines = self.crew.lines(worker);
         lines.is_some_and(|lines| lines * self.line <= CHEAP)
+    }
+
+    /// What it takes to move a task of `worker` whose size is not known. It may have as much data
+    /// as fits a private cache, and loses the share of them that the worker would find again: where
+    /// nothing is found again, a task is as well off elsewhere.
+    fn unknown_price(&self, worker: u32) -> Duration {
+        let found = self.crew.found_again(worker).unwrap_or(1.0);
+        self.price(self.private).mul_f64(found).max(self.first_look())
+    }
+
+    /// How long a worker waits before it looks at what it must pay for.
+    fn first_look(&self) -> Duration {
+        self.price(self.private) / FIRST_LOOK
     }
 
     /// What it takes to move so many bytes there and back.

@@ -36,7 +36,9 @@
 //!    data there and back ([`find`]). For what a whole socket would run all that are idle there
 //!    wait, and each pays its part. So nobody waits for long at a loss, and little is moved that
 //!    would have been run in its place soon. Between two rounds there is nothing to be had: waiting
-//!    for a round pays for nothing. Tasks whose worker brought in hardly any lines lately, for what
+//!    for a round pays for nothing. A task of unknown size may have as much data as fits a private
+//!    cache, and loses of them what its worker finds again: as many fewer lines as it brings in
+//!    lately than when it brought in the most. Tasks whose worker brought in hardly any lines lately, for what
 //!    it computed, are taken at once: counters tell it, where there are any. But not while tasks
 //!    are still to be dealt out, as who has nothing yet will soon have its own part.
 //! 7. **Past a claim at the price of what it keeps.** What does not fit beside the claims that run

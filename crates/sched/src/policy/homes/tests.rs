@@ -321,3 +321,37 @@ fn from_afar_is_taken_at_once_only_what_computes_much_for_what_it_moves() {
         assert_eq!(last.is_some(), !free, "{private_misses}");
     }
 }
+
+#[test]
+fn a_task_of_unknown_size_costs_the_share_that_its_worker_finds_again() {
+    // How long worker 3 must wait for what worker 0 was dealt, which brought in so many lines with
+    // each of its strands.
+    let after = |lines: &[u64], size: Option<Bytes>| {
+        let mut env = Clock::default();
+        let policy = SchedulerKind::Homes.build(&two_sockets(), Options::default());
+        let add = |task: TaskInfo, env: &mut Clock| {
+            policy.add(WorkerId(0), Ready { job: 0, task, stage: Stage::Start }, env);
+        };
+        let mut task = TaskInfo::root(size, None);
+        add(task, &mut env);
+        for private_misses in lines {
+            let found = policy.get(WorkerId(0), Ask::ANYTHING, &mut env).unwrap();
+            let (llc_misses, instructions) = (*private_misses, 1_000_000);
+            env.counts =
+                Some(WorkerCounts { private_misses: *private_misses, llc_misses, instructions });
+            policy.done(WorkerId(0), &found.strand(), &mut env);
+            task = found.task;
+            add(task.child(0, size, None).beside(size.unwrap_or(TaskInfo::UNKNOWN)), &mut env);
+        }
+        let mut takes = |micros| {
+            env.now = Duration::from_micros(micros);
+            policy.get(WorkerId(3), Ask::ANYTHING, &mut env).is_some()
+        };
+        (1..10_000).find(|micros| takes(*micros)).unwrap()
+    };
+    let [many, few] = [100_000, 50_000];
+    let nothing = after(&[many; 8], None);
+    let half = after(&[many, many, many, many, few, few, few, few], None);
+    let known = after(&[many; 8], Some(Bytes(64)));
+    assert!(3 * nothing < half && 3 * half < 2 * known, "{nothing}, {half}, {known} µs");
+}
