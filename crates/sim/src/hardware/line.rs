@@ -115,7 +115,7 @@ impl Hardware {
         self.wait(worker, waits, flight, now, touch, line)
     }
 
-    /// The same for one of the hot lines, of which so many are in flight at once; `None` for others.
+    /// The same for one of the hot lines, of which so many are in flight; `None` for others.
     pub(crate) fn touch_hot(
         &mut self,
         worker: WorkerId,

@@ -38,9 +38,10 @@
 //!    would have been run in its place soon. Between two rounds there is nothing to be had: waiting
 //!    for a round pays for nothing. A task of unknown size may have as much data as fits a private
 //!    cache, and loses of them what its worker finds again: as many fewer lines as it brings in
-//!    lately than when it brought in the most. Tasks whose worker brought in hardly any lines lately, for what
-//!    it computed, are taken at once: counters tell it, where there are any. But not while tasks
-//!    are still to be dealt out, as who has nothing yet will soon have its own part.
+//!    lately than when it brought in the most. Tasks whose worker brought in hardly any lines
+//!    lately, for what it computed, are taken at once: counters tell it, where there are any. But
+//!    not while tasks are still to be dealt out, as who has nothing yet will soon have its own
+//!    part.
 //! 7. **Past a claim at the price of what it keeps.** What does not fit beside the claims that run
 //!    begins when the wait has cost what the others would then bring in again: as many lines as
 //!    they find in the shared cache for each that they bring in ([`stack`]). So claims keep nobody
