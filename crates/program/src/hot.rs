@@ -10,6 +10,9 @@
 //! strands may run at a time is found in one serial pass, by sets of tasks that are merged where
 //! tasks end and where scopes are waited for (R. Raman, J. Zhao, V. Sarkar, M. Vechev and E. Yahav,
 //! "Efficient data race detection for async-finish parallelism", RV 2010, section 3).
+//!
+//! The same pass counts how many touches each class of lines has, for [`crate::LineGroups`]: those
+//! of lines that a strand does not come back to, since the others hit in any cache.
 
 use std::{
     collections::HashMap,

@@ -7,7 +7,7 @@
 //! times fewer sets just as its lines do through the whole one (R. E. Kessler, M. D. Hill and
 //! D. A. Wood, "A comparison of trace-sampling techniques for multi-megabyte caches", IEEE
 //! Transactions on Computers 43(6), 1994, section 3). The order is random so that strides do not
-//! favour a group.
+//! favour a group; [`Program::heaviest_group`] tells where one is favoured all the same.
 //!
 //! All samples have the [hot lines](crate::hot) beside those of their group.
 

@@ -30,6 +30,8 @@ pub(super) struct Crew {
     pace: Option<Pace>,
     /// Something waits that an idle worker may take later: it asks again when a strand has ended.
     asks_at: CachePadded<AtomicU64>,
+    /// Whether anything counts what workers do.
+    counts: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -87,7 +89,13 @@ impl Crew {
             pace,
             members: (0..workers).map(member).map(CachePadded::new).collect(),
             asks_at: CachePadded::new(AtomicU64::new(NEVER)),
+            counts: AtomicBool::new(false),
         }
+    }
+
+    /// Whether anything counts what workers do.
+    pub(super) fn counts(&self) -> bool {
+        self.counts.load(Relaxed)
     }
 
     /// Only the first `workers` take part.
@@ -122,6 +130,9 @@ impl Crew {
             pace.ends(w, stamp(env.now()));
         }
         if let Some(counts) = env.counts() {
+            if !self.counts() {
+                self.counts.store(true, Relaxed);
+            }
             let Member { lines, far_lines, instructions, .. } = &**member;
             let age = u32::from(instructions.load(Relaxed) > LATELY);
             let add = |to: &AtomicU64, more| to.store((to.load(Relaxed) >> age) + more, Relaxed);
