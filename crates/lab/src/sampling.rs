@@ -131,9 +131,9 @@ fn group(groups: LineGroups, seed: u64) -> u32 {
     (seed.wrapping_sub(1) % u64::from(groups.count())) as u32
 }
 
-/// Seeds whose samples are taken together, as one pass through the recording does for all of them:
-/// those up to the first of these figures that is enough.
-const TOGETHER: [u64; 2] = [8, 20];
+/// So many seeds' samples are taken at first, and all others together where these are not enough:
+/// one pass through the recording does for any number.
+const AT_FIRST: u64 = 8;
 
 /// The samples of one program that some simulations need.
 #[derive(Debug, Default)]
@@ -156,8 +156,8 @@ impl Samples {
         }
         let samples = wanted.into_iter().flat_map(|(groups, seeds)| {
             let (first, most) = seeds.into_inner();
-            let together = TOGETHER.into_iter().find(|together| *together >= most);
-            let most = together.unwrap_or(most).min(u64::from(last)).max(most);
+            let last = u64::from(last);
+            let most = most.max(if most <= AT_FIRST { last.min(AT_FIRST) } else { last });
             let seeds = (first..=most).take(groups.count() as usize);
             let numbers: Vec<u32> = seeds.map(|seed| group(groups, seed)).collect();
             let samples = program.samples(groups, &numbers, threads());

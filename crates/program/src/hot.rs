@@ -55,9 +55,10 @@ struct Counter {
     table: Vec<Counted>,
     found: Vec<Revisit>,
     blob: u32,
-    /// Touches of lines that are not in the table, by class: of this blob, and of all before it.
+    /// Strands that have the blob's touches.
+    strands: u64,
+    /// Their touches of lines that are not in the table, of all blobs so far.
     fresh: Classes,
-    all_fresh: Classes,
 }
 
 #[derive(Clone, Copy)]
@@ -74,21 +75,14 @@ impl Counter {
             table: vec![Counted { revisit: none, stays: 0 }; COUNTED],
             found: Vec::new(),
             blob: u32::MAX,
+            strands: 0,
             fresh: [0; CLASSES],
-            all_fresh: [0; CLASSES],
         }
     }
 
-    /// What comes from here on is of this blob.
-    fn begin(&mut self, blob: u32) {
-        self.blob = blob;
-    }
-
-    /// So many strands have the touches since it began.
-    fn end(&mut self, strands: u64) {
-        for (all, fresh) in self.all_fresh.iter_mut().zip(&mut self.fresh) {
-            *all += strands * std::mem::take(fresh);
-        }
+    /// What comes from here on is of this blob, which so many strands have.
+    fn begin(&mut self, blob: u32, strands: u64) {
+        (self.blob, self.strands) = (blob, strands);
     }
 
     /// A touch, of the machine's `line`.
@@ -107,7 +101,7 @@ impl Counter {
             counted.stays += 1;
             return;
         }
-        self.fresh[line as usize % CLASSES] += 1;
+        self.fresh[line as usize % CLASSES] += self.strands;
         if *blob == self.blob && counted.stays > 0 {
             counted.stays -= 1;
             return;
@@ -123,7 +117,7 @@ impl Counter {
     fn finish(mut self) -> (Vec<Revisit>, Classes) {
         let last = self.table.iter().map(|counted| counted.revisit);
         self.found.extend(last.filter(|revisit| revisit.touches >= REVISITED));
-        (self.found, self.all_fresh)
+        (self.found, self.fresh)
     }
 }
 
@@ -216,10 +210,9 @@ impl Program {
     ) -> (Vec<Revisit>, Classes) {
         let mut counter = Counter::new();
         for blob in blobs {
-            counter.begin(blob);
+            counter.begin(blob, strands[blob as usize]);
             self.touches_of_blob(blob)
                 .for_each(|touch| counter.touch(touch, touch.line >> coarser));
-            counter.end(strands[blob as usize]);
         }
         counter.finish()
     }

@@ -78,22 +78,18 @@ impl Hardware {
         touches: &[Touch],
         plans: &mut [PrefetchPlan],
     ) {
-        if HOT && let Some(hot) = &self.hot {
-            for (touch, plan) in touches.iter().zip(plans) {
-                let write = touch.write;
-                *plan = match hot.number(*touch) {
-                    Some(line) => hot.caches.prefetch(LineAccess { worker, line, write }),
-                    None => self.caches.prefetch(LineAccess {
-                        worker,
-                        line: self.physical(self.line(worker, *touch)),
-                        write,
-                    }),
-                };
-            }
-            return;
+        let physical = |touch: &Touch| self.physical(self.line(worker, *touch));
+        let Some(hot) = self.hot.as_ref().filter(|_| HOT) else {
+            let lines = touches.iter().map(|touch| (physical(touch), touch.write));
+            return self.caches.prefetch_all(worker, lines, plans);
+        };
+        for (touch, plan) in touches.iter().zip(plans) {
+            let (caches, line) = match hot.number(*touch) {
+                Some(number) => (&hot.caches, number),
+                None => (&self.caches, physical(touch)),
+            };
+            *plan = caches.prefetch(LineAccess { worker, line, write: touch.write });
         }
-        let line = |touch: &Touch| (self.physical(self.line(worker, *touch)), touch.write);
-        self.caches.prefetch_all(worker, touches.iter().map(line), plans);
     }
 
     /// Whether a worker that is `ahead` of the next one waits for its turn before a planned touch:

@@ -145,11 +145,9 @@ impl Hierarchy {
     #[inline]
     #[must_use]
     pub fn prefetch(&self, access: LineAccess) -> PrefetchPlan {
-        let plan = self.plan(&access);
-        match &self.model {
-            Model::Inclusive(inclusive) => inclusive.prefetch(&plan),
-            Model::General(general) => general.prefetch(&self.layout, &access),
-        }
+        let LineAccess { worker, line, write } = access;
+        let mut plan = PrefetchPlan::default();
+        self.prefetch_all(worker, [(line, write)].into_iter(), std::slice::from_mut(&mut plan));
         plan
     }
 

@@ -38,14 +38,6 @@ impl Hardware {
         }
     }
 
-    /// Worker `worker` has spent `time` on first touches of pages.
-    #[inline]
-    pub(super) fn charge_faults(&mut self, worker: WorkerId, time: Ticks) {
-        if time != Ticks::default() && self.accounted {
-            self.accounts[worker.index()].charge(Part::Faults, time);
-        }
-    }
-
     /// Worker `worker` has spent `time` on operations, of which this share would do alone on the
     /// fastest core.
     pub(crate) fn worked(&mut self, worker: WorkerId, time: Ticks, alone: f64) {

@@ -10,7 +10,7 @@ use crate::{
     clock::Ticks,
     latency,
     memory::Passing,
-    waits::{InFlight, Now, Waits},
+    waits::{InFlight, Now, Reason, Waits},
 };
 
 /// What lines take that come from one place.
@@ -112,7 +112,8 @@ impl Hardware {
         }
         let passing = Passing { place: self.place(line), single: false, now: now.clock };
         let line = self.found(worker, touch, line, access, passing);
-        self.wait(worker, waits, flight, now, touch, line)
+        let wait = waits.line(flight, now, touch, &line);
+        self.charge_line(worker, wait, &waits.waited, line.fault)
     }
 
     /// The same for one of the hot lines, of which so many are in flight; `None` for others.
@@ -127,16 +128,13 @@ impl Hardware {
         let hot = self.hot.as_mut()?;
         let number = hot.number(touch)?;
         let access = hot.caches.access_planned(plan);
-        let mut waits = std::mem::take(&mut hot.waits[worker.index()]);
         let passing = Passing { place: hot.place(number), single: true, now: now.clock };
         let line = self.found(worker, touch, touch.line, access, passing);
         let one = |time: Ticks| Ticks(time.0 / self.each);
         let line = Line { latency: one(line.latency), stream: one(line.stream), ..line };
-        let wait = self.wait(worker, &mut waits, flight, now, touch, line);
-        if let Some(hot) = &mut self.hot {
-            hot.waits[worker.index()] = waits;
-        }
-        Some(wait)
+        let waits = &mut self.hot.as_mut()?.waits[worker.index()];
+        let (wait, reason) = (waits.line(flight, now, touch, &line), waits.waited);
+        Some(self.charge_line(worker, wait, &reason, line.fault))
     }
 
     /// Whether the line is in the innermost cache, with nothing to wait for, to count or to charge.
@@ -152,22 +150,18 @@ impl Hardware {
             && !self.atomics.has(line)
     }
 
-    /// Has `line` in flight for `worker`, and charges the wait and its page's first touch. Returns
-    /// both.
+    /// Charges the wait for a line and the first touch of its page. Returns both.
     #[inline(always)]
-    fn wait(
+    fn charge_line(
         &mut self,
         worker: WorkerId,
-        waits: &mut Waits,
-        flight: &InFlight,
-        now: Now,
-        touch: Touch,
-        line: Line,
+        wait: Ticks,
+        reason: &Reason,
+        fault: Ticks,
     ) -> Ticks {
-        let wait = waits.line(flight, now, touch, &line);
-        self.charge(worker, wait, &waits.waited);
-        self.charge_faults(worker, line.fault);
-        wait + line.fault
+        self.charge(worker, wait, reason);
+        self.charge(worker, fault, &Reason { part: Part::Faults, ..Reason::default() });
+        wait + fault
     }
 
     /// What a touch finds that the caches have given this `access`, and which sets out as `passing`

@@ -62,12 +62,15 @@ const ENOUGH: u64 = 1 << 10;
 const FORGETS: u64 = 64;
 
 impl Member {
-    /// So many lines, for [`LATELY`] instructions; `None` where these are too few.
-    fn lately(&self, lines: &AtomicU64) -> Option<u64> {
+    /// So many lines, for each instruction; `None` where these are too few.
+    fn each(&self, lines: &AtomicU64) -> Option<f64> {
         let instructions = self.instructions.load(Relaxed);
-        (instructions >= ENOUGH).then(|| {
-            (u128::from(lines.load(Relaxed)) * u128::from(LATELY) / u128::from(instructions)) as u64
-        })
+        (instructions >= ENOUGH).then(|| lines.load(Relaxed) as f64 / instructions as f64)
+    }
+
+    /// The same for [`LATELY`] instructions.
+    fn lately(&self, lines: &AtomicU64) -> Option<u64> {
+        self.each(lines).map(|lines| (lines * LATELY as f64) as u64)
     }
 }
 
@@ -198,9 +201,7 @@ impl Crew {
     /// The lines that `w` brought in lately, for each instruction; `None` where nothing counts.
     pub(super) fn lines(&self, w: u32) -> Option<f64> {
         let member = &self.members[w as usize];
-        let instructions = member.instructions.load(Relaxed);
-        let lines = member.lines.load(Relaxed);
-        (instructions >= ENOUGH).then(|| lines as f64 / instructions as f64)
+        member.each(&member.lines)
     }
 
     /// The share of its lines that `w` finds again: how many fewer it brings in lately than it did

@@ -248,7 +248,7 @@ impl<T: Handle> Homes<T> {
         self.price(self.private).mul_f64(found).max(self.first_look())
     }
 
-    /// How long a worker waits before it looks at what it must pay for: until it may take something.
+    /// How long a worker waits before it looks at what it must pay for: until it may take any.
     fn first_look(&self) -> Duration {
         self.price(self.private) / if self.crew.counts() { FIRST_LOOK } else { 1 }
     }
