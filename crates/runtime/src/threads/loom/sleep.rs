@@ -27,6 +27,8 @@ struct Shared {
     may_be_stuck: bool,
     /// An alarm has been raised: nothing is refused any more.
     alarm: AtomicBool,
+    /// How many things have been taken, where a model counts them.
+    taken: AtomicUsize,
 }
 
 impl Shared {
@@ -38,8 +40,8 @@ impl Shared {
         let sleep = Sleep::new(threads, 0);
         let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
         let (ready, hint) = (Mutex::new(0), AtomicUsize::new(0));
-        let alarm = AtomicBool::new(false);
-        Self { sleep, latches, ready, hint, may_refuse, may_be_stuck, alarm }
+        let (alarm, taken) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Self { sleep, latches, ready, hint, may_refuse, may_be_stuck, alarm, taken }
     }
 
     fn add(&self) {
@@ -221,6 +223,30 @@ fn model_of_a_refusal(may_refuse: bool, held: [bool; 2]) {
 #[test]
 fn what_a_worker_is_refused_another_is_woken_for() {
     model_of_a_refusal(true, [false, false]);
+}
+
+#[test]
+fn two_things_that_a_worker_is_refused_reach_two_others() {
+    // Both notifications may rely on the worker that is refused.
+    model(1, || {
+        let shared = Arc::new(Shared::refusing(3, true, false));
+        let taking = [1, 2].map(|me| {
+            beside(&shared, move |shared| {
+                assert!(shared.wait(me));
+                if shared.taken.fetch_add(1, SeqCst) == 1 {
+                    shared.set_latch(0);
+                }
+            })
+        });
+        let adding = beside(&shared, |shared| {
+            shared.add();
+            shared.add();
+        });
+        let refused = Waiting { shared: &shared, refused: true, held: false };
+        assert!(!shared.wait_as(refused, 0));
+        taking.into_iter().for_each(|taking| taking.join().unwrap());
+        adding.join().unwrap();
+    });
 }
 
 #[test]

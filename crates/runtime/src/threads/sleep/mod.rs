@@ -266,13 +266,14 @@ impl Sleep {
     }
 
     /// Wakes the first of `threads` that sleeps and has not looked for work since the last event.
+    /// More than one job may wait: it passes on if it finds one.
     pub(crate) fn wake_next(&self, threads: impl Iterator<Item = usize>) {
         fence(SeqCst);
         if self.counts.sleepers.load(Relaxed) == 0 {
             return;
         }
         let now = self.seen();
-        let notified = Notified { cluster: ClusterId::ROOT, event: now.0 as u32, passed_on: false };
+        let notified = Notified { cluster: ClusterId::ROOT, event: now.0 as u32, passed_on: true };
         for thread in threads {
             let parker = &self.parkers[thread];
             if parker.sleepy().is_some() && parker.seen() != now && self.wake(thread, notified) {
