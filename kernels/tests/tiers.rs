@@ -10,14 +10,17 @@ use befit_kernels::{Input, Kernel, Variant};
 /// Two sockets of two cores, with caches so small that small inputs do not fit.
 const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=16384) pu:1";
 
+/// A pool whose threads have all begun: tiers are for sockets that have threads.
 fn pool(scheduler: SchedulerKind) -> ThreadPool {
     let machine = MACHINE.parse().expect("a valid topology");
-    ThreadPoolBuilder::new()
+    let pool = ThreadPoolBuilder::new()
         .machine(machine)
         .num_threads(4)
         .scheduler(scheduler)
         .build()
-        .expect("four threads")
+        .expect("four threads");
+    pool.broadcast(|_| ());
+    pool
 }
 
 fn run(pool: &ThreadPool, kernel: &str, n: usize) {
