@@ -60,7 +60,7 @@ pub struct Ask<'a, T> {
     pub before_sleep: bool,
     /// Nothing has become ready and nothing has ended for a while, though tasks wait that the
     /// worker was refused: maybe those that run wait for them. The worker may have whatever is
-    /// ready. A policy that refuses only for want of space need not mind.
+    /// ready, though it breaks a promise of the policy about places or space.
     pub stalled: bool,
 }
 

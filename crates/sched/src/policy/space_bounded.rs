@@ -34,6 +34,9 @@
 //! - Strands of which no size is known at all claim nothing as they pass through a cache. If each
 //!   claimed μM, 1/μ of them at most would run under one cache, and further workers would stay idle
 //!   for the sake of a size that was never declared.
+//! - Tasks may wait for one another otherwise than by forks. Where nothing happens for a while, an
+//!   idle worker begins a task though it does not fit, as if its size were not known
+//!   ([`Ask::stalled`]). Both properties then hold of the other tasks.
 //! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of
 //!   all, as in work stealing. From one shared stack it would take another worker's newest, which
 //!   is the smallest part of that worker's work. Then a search that ends at the first find might
@@ -104,6 +107,38 @@ impl<T: Handle> SpaceBounded<T> {
         let ledger = Ledger::new(machine, options, LockId(queues.len() as u32));
         Self { name, ledger, queues, sized: AtomicBool::new(false) }
     }
+
+    /// Climbs from the worker's leaf to `ask.within`. A cluster with occupancy above (1−μ)M ends
+    /// the walk: nothing anchored above it may pass.
+    fn climb(&self, w: WorkerId, ask: &Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
+            let admit = |ready: &Ready<T>, env: &mut dyn Env| {
+                self.ledger.admit(w, step, &ready.task, ready.stage, env)
+            };
+            let look = Look { w, accepts: ask.accepts, admit };
+            let found = self.queues[cluster.index()].take(look, env);
+            if found.is_some() {
+                return found;
+            }
+            if cluster == ask.within || !self.ledger.passable(cluster) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// A task that has not begun, from anywhere, as if its size were not known: it is anchored
+    /// nowhere and claims nothing.
+    fn take_stalled(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+        let admit = |ready: &Ready<T>, _: &mut dyn Env| {
+            let mut task = ready.task;
+            task.anchor = ClusterId::ROOT;
+            (task.size, task.strand) = (TaskInfo::UNKNOWN, TaskInfo::UNKNOWN);
+            (ready.stage == Stage::Start).then_some(task)
+        };
+        let take = |queue: &ClusterQueue<T>| queue.take(Look { w, accepts: None, admit }, env);
+        self.queues.iter().find_map(take)
+    }
 }
 
 impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
@@ -132,23 +167,10 @@ impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
         }
     }
 
-    /// Climbs from the worker's leaf to `ask.within`. A cluster with occupancy above (1−μ)M ends
-    /// the walk: nothing anchored above it may pass.
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
-            let admit = |ready: &Ready<T>, env: &mut dyn Env| {
-                self.ledger.admit(w, step, &ready.task, ready.stage, env)
-            };
-            let look = Look { w, accepts: ask.accepts, admit };
-            let found = self.queues[cluster.index()].take(look, env);
-            if found.is_some() {
-                return found;
-            }
-            if cluster == ask.within || !self.ledger.passable(cluster) {
-                return None;
-            }
-        }
-        None
+        let found = self.climb(w, &ask, env);
+        let may_have_any = ask.stalled && ask.accepts.is_none() && ask.within == ClusterId::ROOT;
+        if found.is_some() || !may_have_any { found } else { self.take_stalled(w, env) }
     }
 
     fn has_own(&self, w: WorkerId) -> bool {

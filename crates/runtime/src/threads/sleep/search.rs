@@ -28,7 +28,7 @@ pub(crate) trait Search {
     fn look_before_sleep(&self) -> Option<Self::Found>;
 
     /// As [`Self::look_before_sleep`], for what the worker may have only because nothing happens
-    /// though it was refused something: what runs may wait for that.
+    /// though it was refused something: what runs may wait for that. So it may be bound elsewhere.
     fn look_stalled(&self) -> Option<Self::Found>;
 
     /// Whether the worker may take only some jobs: no notification then relies on it alone.
@@ -203,7 +203,6 @@ impl Sleep {
                 break None;
             }
             if self.seen() == seen
-                && !idle.held
                 && search.leaves_work()
                 && let Some(found) = search.look_stalled()
             {
@@ -272,8 +271,7 @@ impl Sleep {
         } else if search.is_stuck() && all_sleep() {
             search.raise_alarm();
         } else {
-            let refused = how == Sleepy::Free && search.leaves_work();
-            parker.sleep(refused.then_some(STALLED));
+            parker.sleep(search.leaves_work().then_some(STALLED));
             slept = true;
         }
         match parker.leave() {

@@ -5,10 +5,11 @@ use std::{
     panic::panic_any,
     sync::{
         Arc, Barrier, Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use crate::{threads::testing, threads::testing::*, *};
@@ -380,6 +381,72 @@ fn regression_spawned_tasks_that_wait_for_one_another_run_at_once_if_there_are_t
                     });
                 });
             });
+        }
+    }
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
+        thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// Two tasks spawn a task each, so many scopes further down, that another worker begins. Two more
+/// are spawned when it has. These and the two children wait for one another, so the workers that
+/// wait for the children must run them. All have the same size, if any.
+fn tasks_below_waiting_workers_wait_for_one_another(
+    pool: &ThreadPool,
+    depth: usize,
+    size: Option<usize>,
+) {
+    fn spawn_one<'s>(
+        s: &Scope<'s>,
+        size: Option<usize>,
+        work: impl FnOnce(&Scope<'s>) + Send + 's,
+    ) {
+        match size {
+            Some(bytes) => s.spawn_fit(bytes, work),
+            None => s.spawn(work),
+        }
+    }
+    fn nest(depth: usize, begun: &AtomicUsize, all: &Barrier) {
+        if depth > 0 {
+            return scope(|s| s.spawn(|_| nest(depth - 1, begun, all)));
+        }
+        let is_begun = AtomicBool::new(false);
+        scope(|s| {
+            s.spawn(|_| {
+                is_begun.store(true, SeqCst);
+                begun.fetch_add(1, SeqCst);
+                all.wait();
+            });
+            wait_until(|| is_begun.load(SeqCst));
+        });
+    }
+    let (all, begun) = (Barrier::new(4), AtomicUsize::new(0));
+    let (all, begun) = (&all, &begun);
+    thread::scope(|outside| {
+        for _ in 0..2 {
+            outside.spawn(move || {
+                pool.scope(|s| spawn_one(s, size, move |_| nest(depth, begun, all)));
+            });
+        }
+        wait_until(|| begun.load(SeqCst) == 2);
+        for _ in 0..2 {
+            outside.spawn(move || {
+                pool.scope(|s| spawn_one(s, size, move |_| _ = all.wait()));
+            });
+        }
+    });
+}
+
+#[test]
+fn regression_tasks_below_waiting_workers_may_wait_for_one_another_whatever_their_size() {
+    let _watchdog = watchdog(2 * MINUTE);
+    for kind in schedulers() {
+        for (depth, size) in [(1, None), (4, None), (1, Some(200 << 10)), (0, Some(700 << 10))] {
+            let pool = builder(kind, 4).build().unwrap();
+            tasks_below_waiting_workers_wait_for_one_another(&pool, depth, size);
         }
     }
 }

@@ -233,6 +233,9 @@ impl sleep::Search for Search<'_> {
     }
 
     fn look_stalled(&self) -> Option<Ready<JobRef>> {
+        if self.awaited.is_some() {
+            return None;
+        }
         let worker = self.worker;
         worker.timed(|| worker.engine().get_stalled(worker.id, &mut worker.env()))
     }

@@ -70,6 +70,36 @@ fn a_task_waits_until_its_size_fits_in_what_is_free() {
 }
 
 #[test]
+fn where_nothing_happens_what_is_refused_begins_as_if_its_size_were_not_known() {
+    let machine = two_sockets();
+    let sockets = [0, 2].map(|w| machine.last_level(W[w]));
+    let stalled = Ask { stalled: true, ..Ask::ANYTHING };
+    for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        let mut sb = Play::of(kind);
+        (0..5).for_each(|job| sb.add(0, job, Some(Bytes::kib(500))));
+        let running = [0, 0, 2, 2].map(|w| sb.get(w).unwrap());
+        let full = Some(Bytes::kib(1000));
+        assert_eq!(sockets.map(|socket| sb.policy.occupancy(socket)), [full; 2]);
+        assert_eq!([1, 3].map(|w| sb.get(w)), [None, None], "the fifth fits nowhere");
+        assert_eq!(sb.ask(3, Ask { within: sockets[1], ..stalled }), None);
+        assert_eq!(sb.ask(3, Ask { accepts: Some(&|_| true), ..stalled }), None);
+        let fifth = sb.ask(3, stalled).expect("whatever is ready");
+        let TaskInfo { size, strand, anchor, maximal, .. } = fifth.task;
+        assert_eq!((size, strand), (TaskInfo::UNKNOWN, TaskInfo::UNKNOWN));
+        assert_eq!((anchor, maximal), (ClusterId::ROOT, false));
+        sb.end(3, &fifth);
+        // What is bound to one socket begins on the other, but nothing that has begun already.
+        let bound = running[0].task.child(0, Some(Bytes::kib(300)), None);
+        sb.start(0, 5, bound);
+        assert_eq!(sb.ask(3, stalled).map(|ready| ready.job), Some(5));
+        let (job, task) = (6, running[0].task);
+        sb.policy.add(W[0], Ready { job, task, stage: Stage::Continuation }, &mut sb.env);
+        assert_eq!(sb.ask(3, stalled), None);
+        assert_eq!(sockets.map(|socket| sb.policy.occupancy(socket)), [full; 2]);
+    }
+}
+
+#[test]
 fn passing_strands_claim_at_most_mu_each() {
     // Tasks larger than σ of every L3 stay at the root and pass through: with μ = 0.2, five fill a
     // cache that eight workers share.
