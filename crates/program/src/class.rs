@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-/// Names a place: an index into [`Program::places`](crate::Program::places). 0 is the unnamed one.
+/// Names a place ([`Program::place`](crate::Program::place)). 0 is the unnamed one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct PlaceId(pub u32);
 

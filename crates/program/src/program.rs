@@ -219,11 +219,6 @@ impl Program {
         &self.classes
     }
 
-    /// The names of all places, by [`PlaceId`].
-    pub fn places(&self) -> &[Box<str>] {
-        &self.places
-    }
-
     /// The name of a place: the type of a task's closure. Empty for the root task, and in a
     /// program that was recorded without places.
     pub fn place(&self, place: PlaceId) -> &str {
