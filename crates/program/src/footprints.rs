@@ -124,12 +124,19 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::{cell::Cell, collections::HashSet};
 
     use super::*;
     use crate::{Meta, ProgramBuilder, ScopeId};
 
-    /// A random tree of tasks that touch random lines.
+    #[test]
+    fn a_footprint_in_lines_is_declared_in_bytes() {
+        let footprint = Footprint { task: Lines(10), strand: Lines(3) };
+        let expected = Declared { size: Some(Bytes(1280)), strand: Some(Bytes(384)) };
+        assert_eq!(footprint.sizes(Bytes(128)), expected);
+    }
+
+    /// A random tree of tasks that touch random lines, and their stacks.
     fn random(seed: u64) -> Program {
         let meta = Meta { name: "random".into(), line_size: Bytes(64), filter: 8 };
         let mut builder = ProgramBuilder::new(meta);
@@ -145,42 +152,47 @@ mod tests {
                     builder.end().unwrap();
                     depth -= 1;
                 }
+                1 => builder.sync(ScopeId(1)).unwrap(),
                 _ => (0..random.u32(..20))
-                    .for_each(|_| builder.touch(random.u64(..60), false, false)),
+                    .for_each(|_| builder.touch(random.u64(..60), false, random.u32(..5) == 0)),
             }
         }
         (0..depth).for_each(|_| builder.end().unwrap());
         builder.finish().unwrap()
     }
 
-    /// The same by keeping the set of lines of every open task.
-    fn naive(program: &Program) -> Vec<u64> {
-        let mut counts = vec![0; program.tasks() as usize];
-        let mut open = vec![(TaskId(0), HashSet::new())];
+    /// The same by keeping the set of lines of every open task, and of each strand.
+    fn naive(program: &Program) -> Vec<Footprint> {
+        let mut found = vec![Footprint::default(); program.tasks() as usize];
+        let mut open = vec![(TaskId(0), HashSet::<u32>::new())];
         for step in program.tree.serial() {
             match step {
                 Step::Fork { child, .. } => open.push((child, HashSet::new())),
                 Step::Strand(strand) => {
-                    for touch in program.touches(strand).filter(|touch| !touch.stack) {
-                        open.iter_mut().for_each(|(_, lines)| _ = lines.insert(touch.line));
-                    }
+                    let shared = program.touches(strand).filter(|touch| !touch.stack);
+                    let lines: HashSet<u32> = shared.map(|touch| touch.line).collect();
+                    let largest = &mut found[open.last().unwrap().0.0 as usize].strand;
+                    *largest = Lines(largest.0.max(lines.len() as u64));
+                    open.iter_mut().for_each(|(_, its)| its.extend(&lines));
                 }
                 Step::End(_) => {
                     let (task, lines) = open.pop().unwrap();
-                    counts[task.0 as usize] = lines.len() as u64;
+                    found[task.0 as usize].task = Lines(lines.len() as u64);
                 }
                 Step::Sync(_) => {}
             }
         }
-        counts
+        found
     }
 
     #[test]
     fn one_pass_finds_what_sets_of_lines_find() {
         for seed in 0..50 {
             let program = random(seed);
-            let measured: Vec<u64> = program.footprints(&|_| {}).iter().map(|f| f.task.0).collect();
+            let read = Cell::new(0);
+            let measured = program.footprints(&|touches| read.set(read.get() + touches));
             assert_eq!(measured, naive(&program), "seed {seed}");
+            assert_eq!(read.get(), program.total_touches(), "all touches are told of");
         }
     }
 }

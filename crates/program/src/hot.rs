@@ -400,6 +400,61 @@ mod tests {
         }
     }
 
+    /// A task that touches `line` so often, one touch right after another.
+    fn stay(b: &mut ProgramBuilder, scope: u32, line: u64, touches: u64) {
+        task(b, scope, |b| (0..touches).for_each(|_| b.touch(line, true, false)));
+    }
+
+    #[test]
+    fn of_more_hot_lines_than_are_kept_the_hottest_are_and_of_these_what_fits() {
+        // Two tasks for each of 70 lines: they hand the line k over 64 + k times at most.
+        let program = program(|b| {
+            (0..70).for_each(|line| (0..2).for_each(|_| stay(b, 1, line, 64 + line)));
+            b.sync(ScopeId(1)).unwrap();
+        });
+        assert_eq!(hot(&program, u64::MAX), Vec::from_iter(6..70));
+        assert_eq!(hot(&program, 2 * 133 + 2 * 132), [68, 69]);
+        assert_eq!(hot(&program, 2 * 133 + 2 * 132 - 1), [67, 69], "all of them, or none");
+        assert_eq!(hot(&program, 2 * 70 - 1), [0; 0]);
+    }
+
+    #[test]
+    fn a_line_is_hot_from_64_handovers_on_each_the_touches_of_the_one_that_makes_fewer() {
+        for (touches, handovers) in [([64, 1000], 64), ([1000, 63], 63)] {
+            let program = program(|b| {
+                touches.into_iter().for_each(|touches| stay(b, 1, 5, touches));
+                b.sync(ScopeId(1)).unwrap();
+            });
+            assert_eq!(!hot(&program, u64::MAX).is_empty(), handovers >= 64, "{touches:?}");
+        }
+    }
+
+    #[test]
+    fn fresh_touches_are_those_that_a_strand_has_not_just_made_by_the_line_s_class() {
+        // Three strands alike, and one of other lines; page 3 follows page 0 in dense numbers.
+        let fresh = |coarser, threads| {
+            let program = program(|b| {
+                for first in [0, 0, 0, 3 * 64 + 2] {
+                    task(b, 1, |b| {
+                        for line in [0, 0, 1, 1, 0, 3] {
+                            b.touch(first + line, false, false);
+                            b.touch(line, true, true);
+                        }
+                    });
+                }
+                b.sync(ScopeId(1)).unwrap();
+            });
+            let of = program.fresh_touches(coarser, NonZeroUsize::new(threads).unwrap());
+            let all = (0..).zip(of).filter(|(_, count)| *count > 0);
+            all.collect::<Vec<(usize, u64)>>()
+        };
+        for threads in [1, 3] {
+            assert_eq!(fresh(0, threads), [(0, 3), (1, 3), (2, 1), (3, 4), (5, 1)]);
+            // 0 and 1 are one line of two, 66 and 67 another.
+            assert_eq!(fresh(1, threads), [(0, 3), (1, 3), (33, 1), (34, 1)]);
+        }
+    }
+
     #[test]
     fn longer_lines_have_hot_ones_of_their_own() {
         let program = program(|b| {

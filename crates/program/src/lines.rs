@@ -169,6 +169,20 @@ mod tests {
     }
 
     #[test]
+    fn lines_below_a_line_are_those_of_the_stretches_before_it() {
+        let span = |first, lines| Span { first, lines, dense: 0 };
+        let spans = Spans::number(vec![span(128, 64), span(320, 128)]).unwrap();
+        let below = [0, 127, 128, 130, 191, 192, 319, 320, 321, 447, 448, 9999];
+        let expected = [0, 0, 0, 2, 63, 64, 64, 64, 65, 191, 192, 192];
+        assert_eq!(below.map(|line| spans.below(line)), expected);
+        let found = [127, 128, 192, 320, 448].map(|line| {
+            let span = spans.find(line, &mut 0);
+            span.map(|span| span.first)
+        });
+        assert_eq!(found, [None, Some(128), None, Some(320), None]);
+    }
+
+    #[test]
     fn more_lines_than_numbers_are_refused() {
         let span = |first| Span { first, lines: 1 << 31, dense: 0 };
         assert!(Spans::number(vec![span(0)]).is_some());

@@ -213,6 +213,49 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn names_of_the_source_are_cut_to_512_bytes_and_to_whole_characters() {
+        let cut = |file: &str, function: &str| {
+            let source = Source { file: file.into(), line: 7, function: function.into() };
+            let Source { file, line, function } = source.cut();
+            assert_eq!(line, 7);
+            [file, function].map(String::from)
+        };
+        let x = |count| "x".repeat(count);
+        assert_eq!(cut(&x(512), &x(513)), [x(512), x(512)]);
+        assert_eq!(
+            cut(&format!("{}äz", x(511)), &format!("{}ä", x(510))),
+            [x(511), format!("{}ä", x(510)),]
+        );
+    }
+
+    #[test]
+    fn captured_words_are_unpacked_as_they_were_packed_and_not_before_their_last_byte() {
+        type Unpack = fn(&mut Cursor) -> Option<Words>;
+        let unpacked = |unpack: Unpack, packed: &[u8]| unpack(&mut Cursor::new(packed));
+        let (all, eight): (Unpack, Unpack) = (unpack, unpack_eight);
+        for (unpack, packed, words) in [
+            (all, &[0][..], vec![]),
+            (all, &[2, 3, 5, 0, 0x80, 1], vec![(3, 5), (4, 128)]),
+            (all, &[1, 0xff, 0xff, 3, 1], vec![(0xffff, 1)]),
+            (eight, &[0b1000_0010, 9, 0x80, 2], vec![(1, 9), (7, 256)]),
+            (eight, &[0], vec![]),
+        ] {
+            assert_eq!(unpacked(unpack, packed), Some(words), "{packed:?}");
+            let cut = (0..packed.len()).map(|len| unpacked(unpack, &packed[..len]));
+            assert!(cut.into_iter().all(|words| words.is_none()), "{packed:?}");
+        }
+        // A word that is 0 is left out, not written; and there is no number 65536.
+        for (unpack, packed) in [
+            (all, &[1, 3, 0][..]),
+            (all, &[2, 0xff, 0xff, 3, 1, 0, 1]),
+            (all, &[1, 0x80, 0x80, 4, 1]),
+            (eight, &[1, 0]),
+        ] {
+            assert_eq!(unpacked(unpack, packed), None, "{packed:?}");
+        }
+    }
+
     fn origins() -> impl Strategy<Value = Origin> {
         let number = prop_oneof![0..4u16, any::<u16>()];
         let word = prop_oneof![1..4u64, 1..=u64::MAX];

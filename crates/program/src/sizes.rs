@@ -106,6 +106,24 @@ mod tests {
         builder.finish().unwrap()
     }
 
+    /// They stand in results: docs/json.md.
+    #[test]
+    fn where_sizes_are_from_has_a_name() {
+        use SizesFrom::*;
+        let all = [Declared, Nowhere, Measured, Learned, LearnedHere, OnlyLearned];
+        let names = ["declared", "none", "measured", "learned", "learned-here", "only-learned"];
+        assert_eq!(all.map(SizesFrom::name), names);
+        assert_eq!(format!("{LearnedHere:>14}"), "  learned-here");
+    }
+
+    #[test]
+    fn a_program_shares_its_touches_with_clones_of_it_whatever_their_sizes() {
+        let (one, other) = (program(), program());
+        let clone = one.clone().with_sizes(SizesFrom::Nowhere, |_, _| Declared::default());
+        assert!(one.has_touches_of(&clone) && clone.has_touches_of(&one));
+        assert!(!one.has_touches_of(&other), "alike, and recorded anew");
+    }
+
     #[test]
     fn a_program_has_the_sizes_that_it_was_given_and_says_where_they_are_from() {
         let declared = program();

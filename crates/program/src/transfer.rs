@@ -93,14 +93,20 @@ mod tests {
 
     use crate::{ClassWork, Declared, Meta, Program, ProgramBuilder, ScopeId, WorkRun};
 
-    /// A task at each of the places, and nothing else.
+    /// A task at each of the places, and nothing else. One at `a>b` ends by a fork at `b`.
     fn program(places: &[&str]) -> Program {
         let meta = Meta { name: "places".into(), line_size: Bytes(64), filter: 8 };
         let mut builder = ProgramBuilder::new(meta);
         for name in places {
-            let place = builder.place(name).unwrap();
-            builder.fork_at(ScopeId(1), Declared::default(), place).unwrap();
+            let mut names = name.split('>');
+            let [place, child] =
+                [(); 2].map(|()| names.next().map(|it| builder.place(it).unwrap()));
+            builder.fork_at(ScopeId(1), Declared::default(), place.unwrap()).unwrap();
             builder.work(1, 1, 1);
+            if let Some(child) = child {
+                builder.fork_at(ScopeId(1), Declared::default(), child).unwrap();
+                builder.end().unwrap();
+            }
             builder.end().unwrap();
         }
         builder.finish().unwrap()
@@ -121,6 +127,33 @@ mod tests {
         let found = &program.work_run().unwrap().classes;
         let found: Vec<f64> = found.iter().map(|work| work.unwrap().ps_per_operation).collect();
         assert_eq!((found, share), (vec![200.0, 300.0, 100.0], 0.75));
+    }
+
+    #[test]
+    fn a_class_without_work_of_its_own_takes_the_mean_of_its_place_or_of_all_by_strands() {
+        let work = |ps_per_operation, strands, spread| {
+            Some(ClassWork { ps_per_operation, strands, spread })
+        };
+        let learnt = program(&["a", "a>b", "b", "b>b"]).with_work(WorkRun {
+            host_mhz: 3000,
+            host_operation: 0.25,
+            host: "host".into(),
+            faults_per_page: 1.0,
+            recorded: 0.75,
+            classes: vec![work(100.0, 1, 0.5), work(500.0, 3, 0.25), work(50.0, 4, 0.0), None],
+        });
+        let (program_of_both, share) =
+            program(&["a>c", "b>b", "c", "a", "b"]).with_work_of(&learnt);
+        let expected = [
+            work(400.0, 4, 1.25 / 4.0),
+            work(50.0, 4, 0.0),
+            work(225.0, 8, 1.25 / 8.0),
+            work(100.0, 1, 0.5),
+            work(50.0, 4, 0.0),
+        ];
+        assert_eq!(program_of_both.work_run().unwrap().classes, expected);
+        assert_eq!(share, 2.0 / 5.0);
+        assert_eq!(program(&[]).with_work_of(&learnt).1, 1.0, "nothing is missing of nothing");
     }
 
     #[test]

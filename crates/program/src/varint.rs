@@ -122,6 +122,16 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_read_the_lowest_first_and_nothing_is_read_of_what_is_cut_off() {
+        let mut cursor = Cursor::new(&[1, 2, 3, 4, 5]);
+        assert_eq!(cursor.little::<3>(), Some(0x03_0201));
+        assert_eq!((cursor.little::<3>(), cursor.take(3), cursor.at()), (None, None, 3));
+        assert_eq!(cursor.take(usize::MAX), None, "no overflow");
+        assert_eq!((cursor.take(1), cursor.little::<1>()), (Some(&[4][..]), Some(5)));
+        assert_eq!((cursor.is_empty(), cursor.byte(), cursor.at()), (true, None, 5));
+    }
+
+    #[test]
     fn an_integer_that_is_cut_off_or_too_wide_is_refused() {
         assert_eq!(Cursor::new(&[0x80]).varint(), None);
         assert_eq!(Cursor::new(&[0xff; 10]).varint(), None);

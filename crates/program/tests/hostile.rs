@@ -3,7 +3,7 @@
 mod common;
 
 use befit_program::{Program, ReadError};
-use common::{all, build, chunk, events, file, forge, packed, sections, small, with_work};
+use common::{all, build, chunk, events, file, forge, packed, sections, small, spotted, with_work};
 use proptest::prelude::*;
 
 #[test]
@@ -161,6 +161,11 @@ fn sections_that_lie_are_refused() {
         (b"META", &[64, 4, 0, 0, 9, b'x'], "cut off"),
         (b"META", &[64, 4, 0, 0, 0xff, 0xff, 3], "too long"),
         (b"META", &[64, 4, 0, 0, 1, 0xff], "UTF-8"),
+        (b"META", &[64, 0xff, 0xff, 0xff, 0xff, 0x10, 0, 0, 0], "does not fit 32 bits"),
+        (b"META", &[64, 4, 0xff, 0xff, 0xff, 0xff, 0x10, 0, 0], "does not fit 32 bits"),
+        (b"META", &[64, 4, 0, 0, 0, 64, 4, 0, 0, 0], "bytes follow the name"),
+        (b"ATOM", &[0xff, 0xff, 0xff, 0xff, 0x10], "a line of atomics does not fit 32 bits"),
+        (b"ATOM", &[0, 0xff, 0xff, 0xff, 0xff, 0xf], "a line of atomics does not fit 32 bits"),
         (b"META", &[64, 4, 0, 0, 0], "below the deepest stack line"),
         (b"SPAN", &[0, 1, 0, 1], "touches the one before"),
         (b"SPAN", &[0, 0], "is empty"),
@@ -194,6 +199,7 @@ fn sections_that_lie_are_refused() {
         (b"CLAS", &[9, 0, 0], "unknown kind"),
         (b"CLAS", &[0, 0, 9], "place that there is not"),
         (b"COST", &[0, 0, 0, 9], "class that there is not"),
+        (b"WORK", &[0xff, 0xff, 0xff, 0xff, 0x10], "does not fit 32 bits"),
         (b"WORK", &[0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f], "not finite"),
         (b"WORK", &[0, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf], "negative"),
         (b"WORK", &[&[0; 9][..], &1e7_f64.to_le_bytes()].concat(), "page faults"),
@@ -205,11 +211,80 @@ fn sections_that_lie_are_refused() {
         (b"TREE", &[3, 0], "the root task does not end"),
         (b"TREE", &[9], "before the first"),
         (b"TREE", &[3, 0, 5, 0, 0], "waits for scope 1"),
+        // A sibling of a task that has waited forks into its scope.
+        (b"TREE", &[7, 0, 1, 0, 11, 1, 7, 1], "task 2 forks into scope 1"),
+        (b"TREE", &[2, 1], "cost that there is not"),
         (b"TREE", &[0], "totals"),
         (b"END\0", &[1], "totals"),
     ];
     for &(tag, raw, why) in lies {
         refused(&forge(&with(&good, tag, raw)), why);
+    }
+}
+
+#[test]
+fn spots_and_blocks_that_lie_are_refused() {
+    let good = sections(&file(&spotted()));
+    let lies: &[(&[u8; 4], &[u8], &str)] = &[
+        (b"SPOT", &[2], "unknown kind of source"),
+        (b"SPOT", &[1, 0, 0xff, 0xff, 0xff, 0xff, 0x10, 0], "does not fit 32 bits"),
+        (b"BLCK", &[0xff, 0xff, 0xff, 0xff, 0x10, 1, 0], "it is too large"),
+        (b"BLCK", &[0, 0xff, 0xff, 0xff, 0xff, 0x10, 0], "it is too large"),
+        (b"BLCK", &[0, 0, 0], "a block is empty, or beyond all lines"),
+        (b"BLCK", &[1, 0xff, 0xff, 0xff, 0xff, 0xf, 0], "a block is empty, or beyond all lines"),
+        (b"BLCK", &[0, 1, 3], "a block names a spot that there is not"),
+        // Of 256 lines.
+        (b"BLCK", &[0, 1, 0, 0, 1, 0, 3, 252, 1, 0], "a block is in no touched stretch"),
+        (b"SPIX", &[6], "some blobs have no spots"),
+        (b"SPIX", &[6, 5], "the spots are not as long as their index says"),
+        (b"SPIX", &[6, 6, 0], "it has more entries than there are blobs"),
+        (
+            b"SPIX",
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1],
+            "the spots are longer than any memory",
+        ),
+        (b"SPTS", &[0, 1, 1, 2, 1, 0x81, 0, 2, 1, 1, 1, 2], "the spots of a blob are cut off"),
+    ];
+    for &(tag, raw, why) in lies {
+        refused(&forge(&with(&good, tag, raw)), why);
+    }
+    let to_the_last_line = [0, 1, 0, 0, 1, 0, 3, 251, 1, 0];
+    assert!(Program::read(&forge(&with(&good, b"BLCK", &to_the_last_line))[..]).is_ok());
+}
+
+/// It is cut in the middle of a record, or the tables no longer fit one another.
+#[test]
+fn a_section_that_is_cut_off_anywhere_is_refused() {
+    // In how many places each of these lies between two records.
+    let small_between: [(&[u8; 4], usize); 12] = [
+        (b"META", 0),
+        (b"SPAN", 1),
+        (b"ATOM", 1),
+        (b"DECL", 0),
+        (b"PLAC", 1),
+        (b"SITE", 1),
+        (b"ORIG", 2),
+        (b"CLAS", 1),
+        (b"WORK", 2),
+        (b"COST", 1),
+        (b"INDX", 3),
+        (b"TREE", 11),
+    ];
+    let spotted_between: [(&[u8; 4], usize); 4] =
+        [(b"SPOT", 1), (b"BLCK", 2), (b"SPIX", 1), (b"TREE", 7)];
+    for (program, between) in [(small(), &small_between[..]), (spotted(), &spotted_between)] {
+        let good = sections(&file(&program));
+        for (at, (tag, raw)) in good.iter().enumerate() {
+            let whole = (1..raw.len()).filter(|len| {
+                let mut cut = good.clone();
+                cut[at].1.truncate(*len);
+                !Program::read(&forge(&cut)[..]).unwrap_err().to_string().contains("cut off")
+            });
+            let whole = whole.count();
+            if let Some((_, expected)) = between.iter().find(|(known, _)| *known == tag) {
+                assert_eq!(whole, *expected, "{}", tag.escape_ascii());
+            }
+        }
     }
 }
 

@@ -2,12 +2,14 @@
 
 mod common;
 
+use std::io::{self, Read, Write};
+
 use befit_machine::Bytes;
 use befit_program::{
-    BuildError, Class, ClassId, Declared, Meta, Op, Program, ProgramBuilder, RawTouch, ScopeId,
-    Site, SiteId, Source, SpotId, StrandId, TaskId, TreeError, Work, WorkRun,
+    BuildError, Class, ClassId, Declared, Meta, Op, PlaceId, Program, ProgramBuilder, RawTouch,
+    ScopeId, Site, SiteId, Source, SpotId, StrandId, TaskId, Touch, TreeError, Work, WorkRun,
 };
-use common::{all, build, events, file, meta, sections, small, task};
+use common::{all, build, events, file, meta, sections, small, spotted, task};
 use proptest::prelude::*;
 
 proptest! {
@@ -39,6 +41,7 @@ fn an_empty_program_is_one_task_without_strands() {
     let program = build(&[]);
     assert_eq!((program.tasks(), program.strands(), program.scopes()), (1, 0, 1));
     assert_eq!((program.lines(), program.stack_lines(), program.total_touches()), (0, 0, 0));
+    assert_eq!(program.stats().parallelism(), 1.0);
     assert_eq!(all(&Program::read(&file(&program)[..]).unwrap()), all(&program));
 }
 
@@ -95,6 +98,7 @@ fn work_span_and_depth_of_a_binary_tree() {
     assert_eq!((stats.tasks, stats.depth), (2047, 10));
     assert_eq!(stats.operations, 2047 * 2 + 1023);
     assert_eq!(stats.span, 11 * 2 + 10);
+    assert_eq!(stats.parallelism(), f64::from(2047 * 2 + 1023) / 32.0);
 }
 
 #[test]
@@ -128,6 +132,12 @@ fn what_makes_no_program_is_refused_with_a_reason() {
             builder.touch(line, false, stack);
             assert_eq!(builder.finish().unwrap_err(), BuildError::Line(line));
         }
+    }
+    // A walk beyond the last line that an address may have: the page's end is named.
+    for (end, expected) in [(1 << 58, None), ((1 << 58) + 1, Some((1 << 58) + 63))] {
+        let mut builder = ProgramBuilder::new(meta());
+        ((1 << 58) - 20..end).for_each(|line| builder.touch(line, false, false));
+        assert_eq!(builder.finish().err(), expected.map(BuildError::Line));
     }
     let mut builder = ProgramBuilder::new(meta());
     builder.touch(1 << 33, false, true);
@@ -308,28 +318,6 @@ fn dependent_touches_are_marked_and_stay_as_they_are() {
     }
 }
 
-/// Two tasks that touch the same lines at different spots, of which one is unknown, and blocks.
-fn spotted() -> Program {
-    let mut builder = ProgramBuilder::new(meta());
-    let source = |line| Source { file: "src/a.rs".into(), line, function: "f".into() };
-    let spots = [SpotId(0), builder.spot(source(7)).unwrap(), builder.spot(source(9)).unwrap()];
-    for child in 0..2 {
-        builder.fork(ScopeId(1), Declared::default()).unwrap();
-        for line in 0..100 {
-            builder.touch_at(6400 + line, false, false, spots[1 + (line as usize + child) % 2]);
-            builder.touch_at(64_000 + line, true, false, spots[0]);
-        }
-        builder.end().unwrap();
-    }
-    builder.sync(ScopeId(1)).unwrap();
-    // From the middle of the first stretch to nowhere; a later one in it; one that is not touched.
-    builder.block(6410, 1000, spots[1]);
-    builder.block(6420, 5, spots[2]);
-    builder.block(20_000, 5, spots[2]);
-    builder.block(64_000, 64, spots[2]);
-    builder.finish().unwrap()
-}
-
 #[test]
 fn spots_and_blocks_are_read_back() {
     let program = spotted();
@@ -348,6 +336,117 @@ fn spots_and_blocks_are_read_back() {
         assert_eq!(lines, [7, 9]);
         let blocks = program.blocks().iter().map(|b| (b.first, b.lines, b.spot.0));
         assert_eq!(blocks.collect::<Vec<_>>(), [(10, 10, 1), (20, 5, 2), (128, 64, 2)]);
+    }
+}
+
+#[test]
+fn touches_told_at_once_are_those_told_one_by_one() {
+    let mut builder = ProgramBuilder::new(meta());
+    let source = |line| Source { file: "src/a.rs".into(), line, function: "f".into() };
+    let [a, b] = [7, 9].map(|line| builder.spot(source(line)).unwrap());
+    let touches = [
+        RawTouch::new(640, true, false),
+        RawTouch::dependent_on_last(641),
+        RawTouch::new(3, false, true),
+        RawTouch::new(642, false, false),
+    ];
+    builder.touches_at(&touches, &[a, b, b, SpotId(0)]);
+    builder.touches_at(&[], &[]);
+    builder.touch_at(643, true, false, b);
+    let program = builder.finish().unwrap();
+    let flags = |touch: Touch| (touch.line, touch.write, touch.stack, touch.dependent);
+    let found: Vec<_> = program.touches(StrandId(0)).map(flags).collect();
+    let expected = [
+        (0, true, false, false),
+        (1, false, false, true),
+        (3, false, true, false),
+        (2, false, false, false),
+        (3, true, false, false),
+    ];
+    assert_eq!(found, expected);
+    let mut spots = program.touch_spots(StrandId(0));
+    assert_eq!([(); 5].map(|()| spots.next_spot()), [a, b, b, SpotId(0), b]);
+}
+
+#[test]
+#[should_panic(expected = "a spot for each touch")]
+fn touches_without_a_spot_each_are_refused() {
+    let touches = [RawTouch::new(1, false, false), RawTouch::new(2, false, false)];
+    ProgramBuilder::new(meta()).touches_at(&touches, &[SpotId(0)]);
+}
+
+#[test]
+fn a_table_of_more_than_a_chunk_is_written_in_several() {
+    let mut builder = ProgramBuilder::new(meta());
+    let name = |number: u32| format!("{number:02048}");
+    (1..700).for_each(|number| assert_eq!(builder.place(&name(number)), Ok(PlaceId(number))));
+    let bytes = file(&builder.finish().unwrap());
+    let chunks = sections(&bytes).into_iter().filter(|(tag, _)| tag == b"PLAC");
+    let lengths: Vec<usize> = chunks.map(|(_, raw)| raw.len()).collect();
+    // As many whole names as leave room for another one in 1 MiB; a name has two bytes of length.
+    assert_eq!((lengths.len(), lengths.iter().sum()), (2, 1 + 699 * 2050), "{lengths:?}");
+    assert!((1020 << 10..=1 << 20).contains(&lengths[0]), "{lengths:?}");
+    assert_eq!(lengths[0] % 2050, 1, "the empty name has a byte");
+    let read = Program::read(&bytes[..]).unwrap();
+    (1..700).for_each(|number| assert_eq!(read.place(PlaceId(number)), name(number)));
+}
+
+/// Takes so many bytes, and no more.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::Error::other("full"));
+        }
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_anywhere_is_an_error() {
+    for program in [small(), spotted()] {
+        let len = file(&program).len();
+        for room in 0..len {
+            let error = program.write(Full(room)).unwrap_err().to_string();
+            assert_eq!(error, "cannot write the program: full", "{room} of {len}");
+        }
+        program.write(Full(len)).unwrap();
+        // What a buffer keeps back is written as well.
+        assert!(program.write(io::BufWriter::with_capacity(2 * len, Full(len - 1))).is_err());
+    }
+}
+
+/// Gives its bytes, and then fails.
+struct Torn<'a>(&'a [u8]);
+
+impl Read for Torn<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.0.is_empty() { Err(io::Error::other("torn")) } else { self.0.read(out) }
+    }
+}
+
+#[test]
+fn a_disk_that_fails_anywhere_is_an_error_that_says_where() {
+    let good = file(&small());
+    // What is read at a time begins at these bytes: headers, and what they announce.
+    let (mut begins, mut at) = (vec![0, 12], 12);
+    while at < good.len() {
+        let stored = u32::from_le_bytes(good[at + 8..at + 12].try_into().unwrap());
+        begins.push(at + 36);
+        at += 36 + stored as usize;
+        begins.push(at);
+    }
+    for len in 0..=good.len() {
+        let begin = begins.iter().rfind(|begin| **begin <= len).unwrap();
+        let error = Program::read(Torn(&good[..len])).unwrap_err().to_string();
+        assert_eq!(error, format!("cannot read the program at byte {begin}: torn"), "{len}");
     }
 }
 

@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::check::count;
-use super::code::{HISTORY, History, REPEAT, STEPPED_LIMIT};
+use super::code::{self, HISTORY, History, REPEAT, STEPPED_LIMIT};
 use super::{Encoder, Touches, check};
 use crate::Touch;
-use crate::lines::Spans;
+use crate::lines::{Span, Spans};
+use crate::varint::Cursor;
 
 type Raw = (u64, bool, bool);
 
@@ -231,6 +232,75 @@ fn a_touch_outside_is_named_with_its_place() {
     assert_eq!(fault.at, good.len() + 1);
     let fault = check(good, 2, &done.spans, 0).unwrap_err();
     assert_eq!(fault.what, "it holds fewer touches than announced");
+}
+
+/// FORMAT.md has the table of tokens.
+#[test]
+fn a_token_is_read_as_the_format_says_and_not_before_its_last_byte_is_there() {
+    let tokens: [(&[u8], u8, i64); 10] = [
+        (&[96, 4, 0], 248, 2),
+        (&[97, 5, 0], 249, -3),
+        (&[222, 0, 1], 248, (63 << 16 | 1 << 8) / 2),
+        (&[224, 6], 248, 3),
+        (&[239, 255], 249, -1024),
+        (&[240, 2, 0, 1], 248, (1 << 16 | 2) / 2),
+        (&[247, 1, 2, 3], 249, -((3 << 24 | 0x03_0201) + 1) / 2),
+        (&[248, 0x80, 1], 248, 64),
+        (&[251, 0x85, 2], 251, 5 + 2 * 128),
+        (&[255, 0xc7], 255, 0xc7),
+    ];
+    for (bytes, code, number) in tokens {
+        let read = |len: usize| code::read(&mut Cursor::new(&bytes[1..len]), bytes[0]);
+        assert_eq!(read(bytes.len()), Some((code, number as u64)), "{bytes:?}");
+        (1..bytes.len()).for_each(|len| assert_eq!(read(len), None, "{len} of {bytes:?}"));
+    }
+    assert_eq!(code::read(&mut Cursor::new(&[1, 1]), REPEAT), None);
+}
+
+#[test]
+fn what_no_encoder_makes_is_refused_with_its_reason() {
+    const CUT: &str = "a token is cut off, or unknown";
+    const BACK: &str = "a repeat reaches back before the strand's beginning, or too far";
+    const COUNT: &str = "a repeat makes more touches than announced, or none";
+    let spans = Spans::number(vec![Span { first: 0, lines: 64, dense: 0 }]).unwrap();
+    // The lines 62 and, in a kept slot, 63; then this many more touches are announced.
+    let check = |more: u64, tail: &[u8]| {
+        let blob = [&[224, 124, 254, 64], tail].concat();
+        check(&blob, 2 + more, &spans, 2).map_err(|fault| fault.what)
+    };
+    for (more, tail) in [
+        (0, &[][..]),
+        (1, &[64]),              // the line before
+        (63, &[64, 252, 1, 62]), // down to line 0
+        (2, &[64, 32]),
+        (1, &[250, 1]),
+        (1, &[224, 2]),
+        (1, &[253, 224, 2]),
+    ] {
+        assert_eq!(check(more, tail), Ok(()), "{tail:?}");
+    }
+    for (more, tail, what) in [
+        (1, &[32][..], "a near touch leaves the touched pages"),
+        (1, &[254, 0x81], "a near touch leaves the touched pages"),
+        (64, &[64, 252, 1, 63], "a repeat leaves the touched pages"),
+        (3, &[64, 32, 252, 1, 1], "a repeat leaves the touched pages"),
+        (1, &[224, 4], "a touch lies outside the touched pages"),
+        (1, &[250, 2], "a touch lies below the deepest stack line"),
+        (1, &[254, 0xc0], "unknown token"),
+        (1, &[253], "a mark of a dependent touch without a token"),
+        (1, &[64, 32], "it holds more touches than announced"),
+        (2, &[64], "it holds fewer touches than announced"),
+        (1, &[252, 0, 1], BACK),
+        (1, &[252, 3, 1], BACK),
+        (1, &[252, 2, 0], COUNT),
+        (1, &[252, 2, 2], COUNT),
+        (1, &[252], CUT),
+        (1, &[252, 1], CUT),
+        (1, &[224], CUT),
+        (1, &[254], CUT),
+    ] {
+        assert_eq!(check(more, tail), Err(what), "{tail:?}");
+    }
 }
 
 /// Recordings of earlier versions are read with what a repeat leaves behind.

@@ -10,6 +10,11 @@ use crate::tables::{Blob, Blobs};
 /// Checks all blobs, on several threads when that is worth it. Which of several faults is reported
 /// does not depend on them.
 pub(super) fn check_blobs(blobs: &Blobs, spans: &Spans, stack_lines: u32) -> Result<(), String> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    check_on(threads.min(blobs.bytes.len() >> 22), blobs, spans, stack_lines)
+}
+
+fn check_on(threads: usize, blobs: &Blobs, spans: &Spans, stack_lines: u32) -> Result<(), String> {
     let check = |range: Range<u32>| {
         for index in range {
             let (blob, touches) = blobs.get(index);
@@ -19,11 +24,8 @@ pub(super) fn check_blobs(blobs: &Blobs, spans: &Spans, stack_lines: u32) -> Res
         }
         Ok(())
     };
-    let count = blobs.table.len() as u32;
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(blobs.bytes.len() >> 22);
     if threads < 2 {
-        return check(0..count);
+        return check(0..blobs.table.len() as u32);
     }
     std::thread::scope(|scope| {
         let running: Vec<_> =
@@ -57,6 +59,32 @@ pub(super) fn check_spots(blobs: &Blobs, count: usize) -> Result<(), &'static st
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::Span;
+
+    #[test]
+    fn on_any_number_of_threads_the_first_blob_that_is_wrong_is_named() {
+        let spans = Spans::number(vec![Span { first: 0, lines: 64, dense: 0 }]).unwrap();
+        // Each touches the line of its number, and some say that they touch more.
+        let blobs = |wrong: &[u32]| Blobs {
+            bytes: (0..40).flat_map(|blob| [224, 2 * blob]).collect(),
+            table: (0..40)
+                .map(|blob| Blob {
+                    end: u64::from(2 * blob + 2),
+                    touches: 1 + u64::from(wrong.contains(&blob)),
+                })
+                .collect(),
+            ..Blobs::default()
+        };
+        for threads in 0..9 {
+            let check = |wrong: &[u32]| check_on(threads, &blobs(wrong), &spans, 0);
+            assert_eq!(check(&[]), Ok(()));
+            for wrong in [&[0][..], &[17, 18, 39], &[39]] {
+                let what = "it holds fewer touches than announced";
+                let expected = format!("blob {} at its byte 2: {what}", wrong[0]);
+                assert_eq!(check(wrong), Err(expected), "{threads} threads");
+            }
+        }
+    }
 
     #[test]
     fn the_parts_of_a_table_have_each_blob_once_and_as_many_bytes_each() {

@@ -153,6 +153,17 @@ mod tests {
         assert_eq!(content(), pair("a", "old"));
     }
 
+    #[test]
+    fn what_finds_its_name_taken_by_a_folder_leaves_no_part() {
+        let (folder, _) = old();
+        let path = folder.path().join("b");
+        write_whole(&path, |_| fs::create_dir(&path)).unwrap_err();
+        let mut left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["a", "b"]);
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_symbolic_link_stays_a_link() {

@@ -416,6 +416,35 @@ mod tests {
     }
 
     #[test]
+    fn the_heaviest_group_is_told_as_a_multiple_of_the_mean() {
+        // So many touches of each of the lines 0, 1, …, each by a strand of its own.
+        let heaviest = |counts: &[u64], (coarser, modulus, count)| {
+            let meta = Meta { name: "some".into(), line_size: Bytes(64), filter: 8 };
+            let mut builder = ProgramBuilder::new(meta);
+            for (line, touches) in (0..).zip(counts) {
+                for _ in 0..*touches {
+                    builder.fork(ScopeId(1), Default::default()).unwrap();
+                    builder.touch(line, false, false);
+                    builder.end().unwrap();
+                }
+            }
+            builder.sync(ScopeId(1)).unwrap();
+            let groups = LineGroups::new(coarser, modulus, count).unwrap();
+            assert_eq!(groups.count(), count);
+            builder.finish().unwrap().heaviest_group(groups, TWO)
+        };
+        assert_eq!(heaviest(&[], (0, 4, 4)), 0.0);
+        assert_eq!(heaviest(&[7], (0, 4, 4)), 4.0);
+        assert_eq!(heaviest(&[5; 8], (0, 4, 4)), 1.0);
+        // 2 + 2, 1, 1, 2: a mean of 2.
+        assert_eq!(heaviest(&[2, 1, 1, 2, 2], (0, 4, 4)), 2.0);
+        // Lines of two: 3, 3, 0, 0.
+        assert_eq!(heaviest(&[2, 1, 1, 2], (1, 4, 4)), 2.0);
+        // Whichever two classes make a group.
+        assert_eq!(heaviest(&[1, 1, 1, 1], (0, 4, 2)), 1.0);
+    }
+
+    #[test]
     fn groups_are_joined_until_one_would_be_left() {
         let groups = LineGroups::new(1, 32, 4).unwrap();
         assert_eq!(groups.fewer(), LineGroups::new(1, 32, 2));
