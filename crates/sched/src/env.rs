@@ -142,3 +142,83 @@ impl fmt::Display for CountSource {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_source_of_counts_says_what_it_is() {
+        use CountSource::*;
+        let all = [Hardware, Given, Simulated, Declared, Learned].map(|source| source.to_string());
+        assert_eq!(
+            all,
+            [
+                "hardware counters",
+                "the program's own counts",
+                "simulated caches",
+                "declared sizes",
+                "learned sizes",
+            ]
+        );
+        assert_eq!(format!("{Learned:>15}"), "  learned sizes");
+    }
+
+    #[test]
+    fn what_was_counted_between_two_times_is_what_came_later_and_never_below_0() {
+        let counts = |private_misses, llc_misses, instructions| WorkerCounts {
+            private_misses,
+            llc_misses,
+            instructions,
+        };
+        assert_eq!(counts(10, 7, 100).since(counts(4, 2, 1)), counts(6, 5, 99));
+        assert_eq!(counts(1, 1, 1).since(counts(2, 2, 2)), counts(0, 0, 0));
+    }
+
+    /// Notes the locks that are taken and given back.
+    #[derive(Default)]
+    struct Noting(Vec<(u32, bool)>);
+
+    impl Env for Noting {
+        fn random(&mut self, _: u32) -> u32 {
+            0
+        }
+        fn acquire(&mut self, lock: LockId) {
+            self.0.push((lock.0, true));
+        }
+        fn release(&mut self, lock: LockId) {
+            self.0.push((lock.0, false));
+        }
+        fn steal(&mut self, _: WorkerId, _: bool) {}
+    }
+
+    #[test]
+    fn a_lock_is_reported_when_it_is_taken_and_given_back() {
+        let (outer, inner) = (Guarded::new(LockId(7), 1), Guarded::new(LockId(3), 2));
+        let mut env = Noting::default();
+        let sum = outer.with(&mut env, |a, env| *a + inner.with(env, |b, _| *b));
+        assert_eq!((sum, env.0), (3, vec![(7, true), (3, true), (3, false), (7, false)]));
+    }
+
+    #[test]
+    fn an_env_that_counts_nothing_has_sizes_from_what_is_declared_and_no_clock() {
+        let mut env = Noting::default();
+        assert_eq!((env.counts(), env.count_source(), env.now()), (None, None, None));
+        assert_eq!(env.size_source(), CountSource::Declared);
+    }
+
+    #[test]
+    fn data_that_a_panic_has_left_behind_can_still_be_used() {
+        let (data, mut env) = (Guarded::new(LockId(0), 5), Noting::default());
+        let panics = catch_unwind(AssertUnwindSafe(|| {
+            data.with(&mut env, |data, _| {
+                *data = 6;
+                panic!("on purpose")
+            })
+        }));
+        assert!(panics.is_err());
+        assert_eq!(data.with(&mut env, |data, _| *data), 6);
+    }
+}

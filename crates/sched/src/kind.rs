@@ -223,6 +223,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_kind_has_a_line_of_its_own_about_it() {
+        for (kind, (of, name, about)) in SchedulerKind::ALL.into_iter().zip(KINDS) {
+            assert_eq!((of, kind.name(), kind.about()), (kind, name, about));
+            assert!(about.len() > 20 && !about.contains('\n'), "{about}");
+        }
+        let mut lines = SchedulerKind::ALL.map(SchedulerKind::about);
+        lines.sort_unstable();
+        assert!(lines.is_sorted_by(|a, b| a < b), "all different");
+        assert!(Cpdf.about().ends_with("(Blelloch et al. 2008)"));
+        assert_eq!(format!("{Ws:>4}"), "  ws");
+    }
+
+    #[test]
+    fn what_minds_places_is_what_knows_caches() {
+        let minds = SchedulerKind::ALL.into_iter().filter(Policy::minds_places);
+        let names: Vec<_> = minds.map(SchedulerKind::name).collect();
+        let expected = "pws sb sb-d cats cats-s cab hws mts cpdf static adws homes auto";
+        assert_eq!(names.join(" "), expected);
+    }
+
+    #[test]
     fn auto_is_homes_where_its_workers_have_several_last_level_caches() {
         for (machine, workers, caches, is) in [
             ("pack:2 l3:1(size=1MiB) core:2 pu:1", 4, 2, Homes),

@@ -248,3 +248,58 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Panics where something does not hold that must hold between calls, as the bounded property.
     fn check(&self) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{QuietEnv, Stage};
+
+    /// Says nothing of itself but its name.
+    #[derive(Debug)]
+    struct Silent;
+
+    impl<T: Handle> Scheduler<T> for Silent {
+        fn name(&self) -> &'static str {
+            "silent"
+        }
+        fn add(&self, _: WorkerId, ready: Ready<T>, _: &mut dyn Env) -> ClusterId {
+            ready.task.anchor
+        }
+        fn get(&self, _: WorkerId, _: Ask<'_, T>, _: &mut dyn Env) -> Option<Ready<T>> {
+            None
+        }
+    }
+
+    impl Policy for Silent {
+        fn build<T: Handle>(&self, _: &Machine, _: Options) -> Box<dyn Scheduler<T>> {
+            Box::new(Self)
+        }
+    }
+
+    #[test]
+    fn of_a_policy_that_says_nothing_an_engine_must_think_the_worst() {
+        let machine = "core:2 pu:1".parse().unwrap();
+        let policy = Policy::build::<u32>(&Silent, &machine, Options::default());
+        let worst = Capabilities {
+            finds: Finds::Nothing,
+            places_by_size: false,
+            may_refuse: false,
+            follows_tasks: true,
+            sees_forks: false,
+            uses_sizes: true,
+            own_newest_first: false,
+            defers_spawned: false,
+        };
+        assert_eq!(policy.capabilities(), worst);
+        assert!(Policy::minds_places(&Silent) && !policy.has_own(WorkerId(0)));
+        let mut env = QuietEnv(fastrand::Rng::with_seed(1));
+        let mut task = TaskInfo::root(None, None);
+        task.anchor = ClusterId(2);
+        let strand = Strand { task, stage: Stage::Start };
+        assert_eq!(policy.fork_order(&task), ForkOrder::ChildFirst);
+        assert_eq!(policy.done(WorkerId(0), &strand, &mut env), None);
+        assert_eq!(policy.task_ended(WorkerId(0), &task, &mut env), None);
+        assert_eq!((policy.tiers(), policy.occupancy(ClusterId::ROOT)), (None, None));
+        assert_eq!(policy.place(&task), ClusterId(2));
+    }
+}

@@ -52,6 +52,8 @@ mod tests {
         learned.note(1, 2, -40);
         assert_eq!((learned.affinity(1, 2), learned.affinity(2, 1)), (-40, 0));
         assert_eq!(learned.means.iter().flatten().flatten().count(), 1);
+        learned.note(1, 2, 40);
+        assert_eq!(learned.affinity(1, 2), -40 + (40 + 40) / 8, "a later one has an eighth");
         (0..100).for_each(|_| learned.note(1, 2, 200));
         assert!((198..=200).contains(&learned.affinity(1, 2)), "{}", learned.affinity(1, 2));
     }
@@ -60,7 +62,8 @@ mod tests {
     fn a_class_that_does_not_exist_is_ignored() {
         let mut learned = Learned::new(2);
         learned.note(2, 0, 5);
-        assert_eq!(learned.affinity(2, 0), 0);
+        learned.note(0, 2, 5);
+        assert_eq!((learned.affinity(2, 0), learned.affinity(0, 2)), (0, 0));
         assert_eq!(learned.means.iter().flatten().flatten().count(), 0);
     }
 }

@@ -226,12 +226,21 @@ mod tests {
         assert_eq!(ran.iter().position(|task| *task == 0), Some(4 * 4 - 1));
     }
 
+    /// docs/footprint.md names the three, and the bound that follows from them.
+    #[test]
+    fn by_default_half_of_64_run_and_each_543_places_late_at_the_latest() {
+        let Settings { decide, execute, age } = Settings::default();
+        assert_eq!((decide, execute, (age as usize + 1) * execute - 1), (64, 32, 543));
+        assert!(Window::<()>::new(Settings::default()).unwrap().is_empty());
+    }
+
     #[test]
     fn settings_that_cannot_be_say_why() {
         for (decide, execute) in [(0, 0), (5, 0), (4, 5)] {
-            let error =
-                Window::<u32>::new(Settings { decide, execute, age: 1 }).unwrap_err().to_string();
-            assert!(error.contains("N_execute must be 1 or more"), "{error}");
+            let error = Window::<u32>::new(Settings { decide, execute, age: 1 }).unwrap_err();
+            let rule = "N_execute must be 1 or more, and N_decide no less";
+            let expected = format!("N_execute is {execute} and N_decide {decide}; {rule}");
+            assert_eq!(error.to_string(), expected);
         }
     }
 }

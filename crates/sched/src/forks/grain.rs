@@ -233,6 +233,18 @@ mod tests {
     }
 
     #[test]
+    fn from_a_fork_that_was_worth_it_nothing_is_learned() {
+        let grain = Grain::new();
+        for depth in 0..2 * WINDOW {
+            grain.learn(HERE, depth, Advice::Fork, LONG);
+            assert_eq!(grain.advice(HERE, depth), Advice::Watch);
+        }
+        grain.learn(HERE, 20, Advice::Watch, GRAIN);
+        (0..2 * WINDOW).for_each(|_| grain.learn(HERE, 19, Advice::Fork, SHORT));
+        assert!(begin_at(&grain, 21));
+    }
+
+    #[test]
     fn a_site_that_makes_nothing_but_short_tasks_is_inlined_soon() {
         let grain = Grain::new();
         for depth in 20..20 + WINDOW {

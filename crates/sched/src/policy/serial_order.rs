@@ -95,3 +95,64 @@ impl Places {
         self.places.remove(&task.mark);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(numbers: &[u32]) -> Place {
+        Place(numbers.into())
+    }
+
+    #[test]
+    fn what_a_task_does_after_its_forks_comes_after_all_that_they_do() {
+        let places: [&[u32]; 8] = [&[0, 0], &[0, 1, 7], &[0, 1], &[0, 2], &[0], &[1, 0], &[1], &[]];
+        assert!(places.map(place).is_sorted_by(|a, b| a < b));
+        assert_eq!(place(&[3, 1]).partial_cmp(&place(&[3, 1])), Some(Ordering::Equal));
+    }
+
+    /// `job` of `task`.
+    fn ready(job: u32, task: TaskInfo, stage: Stage) -> Ready<u32> {
+        Ready { job, task, stage }
+    }
+
+    #[test]
+    fn a_task_stands_below_its_parent_and_forks_that_were_kept_private_are_first_children() {
+        let mut places = Places::default();
+        let mut start = |task: TaskInfo| {
+            let mut ready = ready(0, task, Stage::Start);
+            let (place, number) = places.key(&mut ready);
+            (place, number, ready.task)
+        };
+        let (at, number, root) = start(TaskInfo::root(None, None));
+        assert_eq!((at, number), (place(&[]), 1));
+        let (at, _, child) = start(root.child(3, None, None));
+        assert_eq!(at, place(&[3]));
+        // Two levels further down, of which nothing was said.
+        let private = child.child(1, None, None).child(0, None, None);
+        let (at, number, below) = start(private.child(5, None, None));
+        assert_eq!((at, number), (place(&[3, 0, 0, 5]), 3));
+        // A strand that goes on stands where its task does, until that is forgotten.
+        let mut goes_on = ready(0, below, Stage::Continuation);
+        assert_eq!(places.key(&mut goes_on), (place(&[3, 0, 0, 5]), 4));
+        assert_eq!(goes_on.task, below, "it keeps its mark");
+        places.forget(&below);
+        assert_eq!(places.key(&mut goes_on).0, place(&[]));
+        assert_eq!(places.key(&mut ready(0, child, Stage::Continuation)).0, place(&[3]));
+    }
+
+    #[test]
+    fn the_first_in_line_that_may_be_taken_is_and_others_stay() {
+        let task = TaskInfo::root(None, None);
+        let mut line = Line::new();
+        for (job, numbers) in [(1, &[][..]), (2, &[1]), (3, &[0, 2]), (4, &[0])] {
+            line.insert((place(numbers), 0), ready(job, task, Stage::Start));
+        }
+        let job = |ready: Option<Ready<u32>>| ready.map(|ready| ready.job);
+        assert_eq!(job(pop_first(&mut line, Some(&|job| *job < 3))), Some(2));
+        assert_eq!(job(pop_first(&mut line, Some(&|job| *job > 4))), None);
+        assert_eq!(job(pop_where(&mut line, |ready| ready.job != 3)), Some(4));
+        let rest = [(); 3].map(|()| job(pop_first(&mut line, None)));
+        assert_eq!(rest, [Some(3), Some(1), None]);
+    }
+}

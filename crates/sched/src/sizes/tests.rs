@@ -1,3 +1,8 @@
+use std::{
+    fmt::{self, Write as _},
+    io::Write as _,
+};
+
 use befit_machine::Bytes;
 use proptest::{collection::vec, option, prelude::*};
 
@@ -134,6 +139,33 @@ fn a_mistake_is_told_with_its_line() {
         ("befit.sizes/2", "befit.sizes/3", 1, "should be `befit.sizes/2`, is `befit.sizes/3`; "),
         ("befit.sizes/2", "\u{7f}ELF", 1, "should be `befit.sizes/2`, is something else; "),
         ("recorded", "recordet", 3, "`recordet` is no word of this format"),
+        ("recorded", "recorded a\tb", 3, "a name has no control characters"),
+        (
+            "picoseconds 412.5",
+            "memory 1.5",
+            4,
+            "`1.5` is no whole number up to 1152921504606846976",
+        ),
+        ("sort::merge_sort", "sort::\tmerge_sort", 6, "a name has no control characters"),
+        ("source src", "source \u{7f}src", 7, "a name has no control characters"),
+        ("source src", &format!("source {}", "x".repeat(1025)), 7, "a name has at most 1024 bytes"),
+        ("tasks 31", "tasks 3e1", 8, "`3e1` is no whole number up to 18446744073709551615"),
+        ("strand 4096", "strand", 10, "`` is no number from 0 to 1000000000000000000"),
+        ("work by depth", "worth 5", 11, "`worth` is no word of a site"),
+        ("error 0.01 0.05", "error 0.01", 12, "an error is two figures"),
+        ("error 0.01 0.05", "error x 0.05", 12, "`x` is no number from 0 to 1000000000"),
+        ("error 0.01 0.05", "error 0.01 -5", 12, "`-5` is no number from 0 to 1000000000"),
+        ("depth 0", "depth zero", 13, "`zero` is no whole number"),
+        ("depth 0 tasks 1", "depth 0", 13, "a depth has `tasks` with a figure"),
+        ("tasks 1 size", "tasks one size", 13, "`one` is no whole number"),
+        ("spread 0 ", "spread none ", 13, "`none` is no number from 0 to 1000000000"),
+        ("strand 64", "strand -", 13, "`-` is no whole number"),
+        ("work 90000", "work", 13, "a depth has `work` with a figure"),
+        ("work 90000", "work 9e4", 13, "`9e4` is no whole number"),
+        ("end 1", "end one", 16, "`one` is no whole number"),
+        ("(w3-w2)", "(w3-x2)", 9, "`(w3-x2)^0.5` is no captured word"),
+        ("(w3-w2)", "(x3-w2)", 9, "`(x3-w2)^0.5` is no captured word"),
+        ("0.5 w0 (w3-w2)^0.5", "0.5 / x", 9, "`x` is no captured word"),
         ("412.5", "-1", 4, "`-1` is no number from 0.001 to 1000000000"),
         ("412.5", "inf", 4, "`inf` is no number"),
         ("00000000000000ff", "+0000000000000ff", 6, "a site is named by 16 hexadecimal digits"),
@@ -219,6 +251,159 @@ fn a_site_s_key_is_made_of_name_size_and_index() {
     let hash = long.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
     let cut = format!("{}{hash:016x}", "x".repeat(1007));
     assert_eq!(SiteKey::of(&cut, 8, 0), SiteKey::of(&long, 8, 0));
+}
+
+/// A task of which one word cannot be read.
+struct Unreadable(Words, Word);
+
+impl TaskView for Unreadable {
+    fn word(&self, word: Word) -> Option<u64> {
+        (word != self.1).then(|| self.0.get(word))
+    }
+    fn depth(&self) -> u32 {
+        self.0.depth
+    }
+    fn parent(&self) -> Option<(Bytes, u32)> {
+        self.0.parent
+    }
+    fn memory(&self) -> Option<Bytes> {
+        self.0.memory
+    }
+}
+
+fn word(place: u16) -> Word {
+    Word::own(place).unwrap()
+}
+
+fn factor(place: u16, minus: Option<u16>, quarters: u8) -> Factor {
+    Factor { word: word(place), minus: minus.map(word), quarters }
+}
+
+#[test]
+fn a_factor_is_a_power_in_quarters_of_a_word_or_of_a_difference() {
+    let of = |factor: Factor, words: &[u64]| factor.of(&Words::own(words)).unwrap();
+    for quarters in 1..=Factor::MOST_QUARTERS {
+        let power = f64::from(quarters).exp2(); // of 16 = 2^4
+        assert_eq!(of(factor(0, None, quarters), &[16]), power);
+        assert_eq!(of(factor(1, Some(0), quarters), &[5, 21]), power);
+        assert_eq!(of(factor(0, Some(1), quarters), &[5, 21]), 0.0);
+    }
+}
+
+#[test]
+fn a_term_is_a_product_and_a_law_the_rounded_sum_of_such() {
+    let term = |coefficient, factors, divisor| Term { coefficient, factors, divisor };
+    let of = |term: Term| term.of(&Words::own(&[4, 5, 2])).unwrap();
+    let [first, second] = [0, 1].map(|place| Some(factor(place, None, 4)));
+    assert_eq!(of(term(3.0, [None; 2], None)), 3.0);
+    assert_eq!(of(term(3.0, [first, None], None)), 12.0);
+    assert_eq!(of(term(3.0, [first, second], None)), 60.0);
+    assert_eq!(of(term(3.0, [first, second], Some(factor(2, None, 4)))), 30.0);
+    assert_eq!(of(term(3.0, [first, second], Some(factor(9, None, 4)))), 60.0);
+    let sum = |values: &[f64]| {
+        let terms = values.iter().copied().map(Term::constant);
+        Law::Words(terms.collect()).of(&Words::default())
+    };
+    assert_eq!([sum(&[1.0, 1.25]), sum(&[1.0, 1.5]), sum(&[])], [Some(2), Some(3), Some(0)]);
+    assert_eq!([sum(&[1e30]), sum(&[f64::INFINITY])], [Some(Law::MOST); 2]);
+    assert_eq!(sum(&[f64::NAN]), Some(0));
+    assert_eq!(Law::constant(7.0).of(&Words::default()), Some(7));
+    assert_eq!([Law::ByDepth, Law::Share(0.5)].map(|law| law.of(&Words::default())), [None; 2]);
+}
+
+#[test]
+fn where_a_word_cannot_be_read_what_follows_it_is_not_known() {
+    let task = |place| Unreadable(Words::own(&[2, 1000, 7, 16]), word(place));
+    let divided = Term { divisor: Some(factor(2, None, 4)), ..Term::constant(1.0) };
+    assert_eq!((divided.of(&task(2)), divided.of(&task(1))), (None, Some(1.0 / 7.0)));
+    // Of `64 + 16 w1 + 0.5 w0 (w3-w2)^0.5`.
+    let site = read(WORKED).sites()[0].clone();
+    for place in 0..4 {
+        assert_eq!(site.predict(&task(place), None), None, "w{place}");
+    }
+    assert_eq!(site.predict(&task(4), None), site.predict(&task(4).0, None));
+    // A strand is then that of the depth with the nearest size, as if it had no law.
+    let text = WORKED.replace("strand 4096", "strand 8 w5").replace("64 work 42", "7 work 42");
+    let site = read(&text).sites()[0].clone();
+    assert_eq!(site.predict(&task(5), None).unwrap().strand, Bytes(64));
+    assert_eq!(site.predict(&task(6), None).unwrap().strand, Bytes(0));
+}
+
+#[test]
+fn a_site_of_which_nothing_is_known_tells_nothing() {
+    let mut site = Site::new(SiteKey(1), "a");
+    assert_eq!(site.predict(&Words::default(), None), None);
+    site.size = Law::constant(100.0);
+    let found = site.predict(&Words::default(), None).unwrap();
+    assert_eq!((found.size, found.strand), (Bytes(100), Bytes(100)), "no strand but the whole");
+}
+
+#[test]
+fn the_words_of_a_closure_are_its_first_16_and_those_that_are_0_do_not_count() {
+    let given: Vec<u64> = (0..20).map(|place| place % 3).collect();
+    let words = Words::own(&given);
+    let found: Vec<_> = words.iter().map(|(word, value)| (word.number(), value)).collect();
+    let expected: Vec<_> = (0..16).map(|place| (place, u64::from(place % 3))).collect();
+    let expected: Vec<_> = expected.into_iter().filter(|(_, value)| *value > 0).collect();
+    assert_eq!(found, expected);
+    assert_eq!([0, 1, 2, 14].map(|place| words.get(word(place))), [0, 1, 2, 2]);
+    assert_eq!(words.get(word(1).behind(1).unwrap()), 0);
+}
+
+#[test]
+fn what_cannot_be_pushed_is_refused_and_names_become_one_line() {
+    let mut table = SizeTable::new(["a\nb ".to_owned()]);
+    let site = |key| {
+        let law = || Law::constant(1.0);
+        let new = Site::new(SiteKey(key), " x\ty\n");
+        Site { source: "é".repeat(513), size: law(), strand: law(), work: law(), ..new }
+    };
+    table.push(site(1)).unwrap();
+    let [error, unknown] = [site(1), Site::new(SiteKey(2), "")].map(|site| {
+        let error = table.push(site).unwrap_err();
+        (error.line, error.to_string())
+    });
+    assert_eq!(error, (0, "site 0000000000000001 stands twice".to_owned()));
+    assert_eq!(unknown, (0, "a law is by depth, but there are no lines `depth`".to_owned()));
+    let [only] = table.sites() else { panic!("{table:?}") };
+    assert_eq!((&only.name[..], &only.source[..]), ("x y", &"é".repeat(512)[..]));
+    assert_eq!(
+        (table.recorded(), table.site(SiteKey(1))),
+        (&["a b".to_owned()][..], Some(SiteIndex(0)))
+    );
+}
+
+#[test]
+fn a_file_that_is_no_utf_8_is_refused_at_the_line() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(WORKED.as_bytes()).unwrap();
+    assert_eq!(SizeTable::load(file.path()), Ok(read(WORKED)));
+    file.write_all(b"\nab\xff\n").unwrap();
+    let error = SizeTable::load(file.path()).unwrap_err();
+    // 16 lines, the one that ends them, and an empty one.
+    assert_eq!(error.to_string(), "line 18: is no UTF-8 text");
+}
+
+/// Takes so many bytes, and no more.
+struct Room(usize);
+
+impl fmt::Write for Room {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.checked_sub(text.len()).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_table_for_which_there_is_no_room_is_an_error() {
+    let terms = "8 w0.1 (w3-w2)^0.5 / w1^2 + 2";
+    let table = read(&WORKED.replace("strand 4096", &format!("strand {terms}")));
+    let table = table.with_memory(Some(Bytes(1 << 30)));
+    let text = table.to_string();
+    for room in 0..text.len() {
+        assert!(write!(Room(room), "{table}").is_err(), "{room}");
+    }
+    write!(Room(text.len()), "{table}").unwrap();
 }
 
 fn factors() -> impl Strategy<Value = Factor> {

@@ -105,3 +105,71 @@ impl<T: Copy> Leaves<T> {
         self.queued.with(env, |queued, _| queued.running = end(queued.running));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{QuietEnv, Stage, TaskInfo};
+
+    /// Those that wait, each with its job, its order and its bytes.
+    fn leaves(waiting: &[(u32, i64, u64)]) -> (Leaves<u32>, QuietEnv) {
+        let (leaves, mut env) = (Leaves::new(LockId(0)), QuietEnv(fastrand::Rng::with_seed(1)));
+        assert!(leaves.is_empty());
+        for &(job, order, bytes) in waiting {
+            let ready = Ready { job, task: TaskInfo::root(None, None), stage: Stage::Start };
+            leaves.put(Waiting { ready, order, bytes }, &mut env);
+            assert!(!leaves.is_empty());
+        }
+        (leaves, env)
+    }
+
+    fn job(leaf: Option<Waiting<u32>>) -> Option<u32> {
+        leaf.map(|leaf| leaf.ready.job)
+    }
+
+    #[test]
+    fn the_next_in_order_begins_alone_or_if_it_fits_beside_those_that_run() {
+        let (leaves, mut env) = leaves(&[(1, 5, 70), (2, -1, 300), (3, 9, 30), (4, 10, 0)]);
+        assert_eq!(job(leaves.take(100, &mut env)), Some(2), "larger than the cache, but alone");
+        assert_eq!(job(leaves.take(100, &mut env)), None);
+        leaves.end(300, &mut env);
+        assert_eq!(job(leaves.take(100, &mut env)), Some(1));
+        assert_eq!(job(leaves.take(99, &mut env)), None, "nor does the one behind it");
+        assert_eq!(job(leaves.take(100, &mut env)), Some(3));
+        assert_eq!(job(leaves.take(100, &mut env)), Some(4));
+        assert!(leaves.is_empty());
+        assert_eq!(job(leaves.take(100, &mut env)), None);
+    }
+
+    #[test]
+    fn one_of_which_no_bytes_are_known_runs_all_the_same() {
+        let (leaves, mut env) = leaves(&[(1, 0, 0), (2, 1, 500)]);
+        assert_eq!(job(leaves.take(100, &mut env)), Some(1));
+        assert_eq!(job(leaves.take(100, &mut env)), None, "it is not alone");
+        leaves.end(0, &mut env);
+        assert_eq!(job(leaves.take(100, &mut env)), Some(2));
+    }
+
+    #[test]
+    fn the_last_in_order_is_stolen_where_it_must_wait() {
+        let (leaves, mut env) = leaves(&[(1, 5, 10), (2, 9, 10), (3, 7, 10)]);
+        assert_eq!(job(leaves.steal(true, &mut env)), None, "its own workers can begin it");
+        assert_eq!(job(leaves.steal(false, &mut env)), Some(2));
+        leaves.begin(0, &mut env);
+        assert_eq!(job(leaves.steal(true, &mut env)), Some(3));
+        leaves.end(0, &mut env);
+        assert_eq!(job(leaves.steal(true, &mut env)), None);
+        assert_eq!(job(leaves.steal(false, &mut env)), Some(1));
+        assert_eq!(job(leaves.steal(false, &mut env)), None);
+    }
+
+    #[test]
+    fn one_that_is_accepted_is_taken_out_of_turn() {
+        let (leaves, mut env) = leaves(&[(1, 5, 10), (2, 9, 10), (3, 7, 10)]);
+        assert_eq!(job(leaves.take_accepted(&|job| *job > 1, &mut env)), Some(2));
+        assert_eq!(job(leaves.take_accepted(&|job| *job == 2, &mut env)), None);
+        assert_eq!(job(leaves.take_accepted(&|_| true, &mut env)), Some(1));
+        assert_eq!(job(leaves.take(100, &mut env)), Some(3));
+        assert_eq!(job(leaves.take_accepted(&|_| true, &mut env)), None);
+    }
+}

@@ -309,6 +309,91 @@ fn the_table_is_bounded_and_what_does_not_fit_is_not_measured() {
     }
     assert!(table.is_full() && told < table::LIMIT);
     assert_eq!(table.fork(root, 40), Fork::Untold);
+    assert_eq!((table.root(2), table.root(1)), (Fork::Untold, Fork::New(root)));
+}
+
+/// What each strand does below: 20 KiB of data.
+const STRAND: WorkerCounts =
+    WorkerCounts { private_misses: 320, llc_misses: 320, instructions: 3200 };
+
+/// Worker 0 is given `task` and runs so many strands of it, all as `counts` say.
+fn run(engine: &mut Engine, task: TaskInfo, strands: u32, counts: WorkerCounts) -> TaskInfo {
+    engine.start(0, task, None, Vec::new());
+    let ready = engine.policy.get(WorkerId(0), Ask::ANYTHING, &mut engine.env).unwrap();
+    for strand in 0..strands {
+        if strand > 0 {
+            engine.policy.resume(WorkerId(0), &ready.task, &mut engine.env);
+        }
+        engine.env.counts[0] = counts;
+        engine.policy.done(WorkerId(0), &ready.strand(), &mut engine.env);
+    }
+    ready.task
+}
+
+/// The tiers of a root that forks tasks, of which number i forks `below[i]` more, when it begins to
+/// fork them again. Each has so many strands.
+fn tiers_of(kind: SchedulerKind, below: &[u32], strands: u32) -> Tiers {
+    let mut engine = Engine::new(kind, LARGE);
+    for w in 0..4 {
+        assert!(engine.policy.get(WorkerId(w), Ask::ANYTHING, &mut engine.env).is_none());
+    }
+    let ends = |engine: &mut Engine, task: &TaskInfo| {
+        engine.policy.task_ended(WorkerId(0), task, &mut engine.env);
+    };
+    let root = run(&mut engine, TaskInfo::root(None, None), strands, STRAND);
+    for (index, count) in (0..).zip(below) {
+        let task = run(&mut engine, root.child(index, None, None), strands, STRAND);
+        for index in 0..*count {
+            let below = run(&mut engine, task.child(index, None, None), strands, STRAND);
+            ends(&mut engine, &below);
+        }
+        ends(&mut engine, &task);
+    }
+    engine.start(0, root.child(0, None, None), None, Vec::new());
+    engine.tiers()
+}
+
+#[test]
+fn all_strands_of_a_task_count_also_those_that_end_right_after_one_another() {
+    for strands in [1, 2, 3] {
+        let tiers = tiers_of(Cats, &[2, 0], strands);
+        assert_eq!(tiers.root, Bytes(u64::from(strands) * 5 * 320 * 64));
+    }
+}
+
+#[test]
+fn a_task_of_more_than_64_children_is_no_divide_and_conquer_and_is_not_cut() {
+    for kind in [Cats, CatsS] {
+        let tiers = tiers_of(kind, &[0; 64], 1);
+        assert_eq!((tiers.partitions, tiers.plain, tiers.subtrees.len()), (1, None, 64));
+        let tiers = tiers_of(kind, &[0; 65], 1);
+        assert_eq!((tiers.partitions, tiers.plain), (0, Some("no divide-and-conquer tree")));
+    }
+    // Further down it stays whole, although it is larger than half a shared cache.
+    let paths = |below: &[u32]| {
+        let tiers = tiers_of(CatsS, below, 1);
+        tiers.subtrees.into_iter().map(|subtree| subtree.path).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&[65, 0]), [[0], [1]]);
+    let cut: Vec<_> = (0..64).map(|index| vec![0, index]).chain([vec![1]]).collect();
+    assert_eq!(paths(&[64, 0]), cut);
+}
+
+#[test]
+fn what_is_new_belongs_to_no_tier_once_four_strands_a_worker_have_only_computed() {
+    let computes = WorkerCounts { private_misses: 0, llc_misses: 0, instructions: 1000 };
+    let mut engine = Engine::new(Cats, LARGE);
+    let root = run(&mut engine, TaskInfo::root(None, None), 1, WorkerCounts::default());
+    let orders = (0..20).map(|index| {
+        let task = run(&mut engine, root.child(index, None, None), 1, computes);
+        engine.policy.task_ended(WorkerId(0), &task, &mut engine.env);
+        engine.policy.fork_order(&task)
+    });
+    let orders: Vec<_> = orders.collect();
+    assert_eq!(orders[..16], [ForkOrder::ParentFirst; 16]);
+    assert_eq!(orders[16..], [ForkOrder::ChildFirst; 4]);
+    let why = engine.tiers().plain;
+    assert_eq!(why, Some("CPU-bound: few cache misses per instruction"));
 }
 
 #[test]

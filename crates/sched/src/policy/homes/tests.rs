@@ -355,3 +355,15 @@ fn a_task_of_unknown_size_costs_the_share_that_its_worker_finds_again() {
     let known = after(&[many; 8], Some(Bytes(64)));
     assert!(3 * nothing < half && 3 * half < 2 * known, "{nothing}, {half}, {known} µs");
 }
+
+#[test]
+fn a_task_is_meant_for_its_home_s_socket_if_that_is_one_and_for_all_before_it_has_one() {
+    let (mut play, machine) = (Play::new(), two_sockets());
+    assert_eq!(play.policy.place(&TaskInfo::root(None, None)), ClusterId::ROOT);
+    let root = play.root(None);
+    assert_eq!(play.policy.place(&root), ClusterId::ROOT);
+    play.join(root, ["left", "right"], [None; 2]);
+    let halves = [play.run(1, "left"), play.run(3, "right")];
+    let sockets = [0, 2].map(|w| machine.last_level(WorkerId(w)));
+    assert_eq!(halves.map(|half| play.policy.place(&half)), sockets);
+}

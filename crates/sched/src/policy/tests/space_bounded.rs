@@ -277,3 +277,21 @@ fn a_cache_that_holds_more_than_its_size_is_found() {
     (0..100).for_each(|_| sb.policy.resume(W[0], &task, &mut sb.env));
     sb.policy.check();
 }
+
+#[test]
+fn what_a_worker_from_elsewhere_makes_ready_waits_at_its_anchor() {
+    let (machine, anchor) = (two_sockets(), two_sockets().last_level(W[0]));
+    for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        for size in [None, Some(Bytes::kib(100))] {
+            let mut sb = Play::on(&machine, kind, Options::default());
+            for (w, job) in [(2, 1), (3, 2)] {
+                let mut task = TaskInfo::root(size, None);
+                task.anchor = anchor;
+                assert_eq!(sb.start(w, job, task), anchor);
+            }
+            assert_eq!([2, 3].map(|w| sb.job(w)), [None; 2], "{kind}");
+            // Taken for the first worker's: that has the newest.
+            assert_eq!([0, 1, 0].map(|w| sb.job(w)), [Some(2), Some(1), None], "{kind}");
+        }
+    }
+}
