@@ -7,7 +7,10 @@ mod stealing;
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use crate::{Ask, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, TaskInfo};
+use crate::{
+    Ask, Capabilities, Finds, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage,
+    TaskInfo,
+};
 
 const W: [WorkerId; 4] = [WorkerId(0), WorkerId(1), WorkerId(2), WorkerId(3)];
 
@@ -81,4 +84,24 @@ fn names_and_kinds_match_one_to_one() {
     let unknown = "cfs".parse::<SchedulerKind>().unwrap_err().to_string();
     let expected = "unknown scheduler 'cfs'; known: ws, pws, sb, sb-d, ";
     assert!(unknown.starts_with(expected), "{unknown}");
+}
+
+/// Its promises on the machine of two sockets, before any task has a size.
+#[test]
+fn an_engine_is_told_what_each_policy_needs() {
+    let kinds_of = |holds: fn(Capabilities) -> bool| {
+        let holds = |kind: &SchedulerKind| holds(Play::of(*kind).policy.capabilities());
+        let names = SchedulerKind::ALL.into_iter().filter(holds).map(SchedulerKind::name);
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let refuse = "sb sb-d cats cats-s cab hws mts cpdf batch static adws homes auto";
+    assert_eq!(kinds_of(|it| it.may_refuse), refuse);
+    assert_eq!(kinds_of(|it| it.sees_forks), "cats cats-s cpdf static adws homes auto");
+    assert_eq!(kinds_of(|it| it.places_by_size), "sb sb-d");
+    assert_eq!(kinds_of(|it| it.own_newest_first), "ws pws cilk-a");
+    assert_eq!(kinds_of(|it| it.defers_spawned), "homes auto");
+    assert_eq!(kinds_of(|it| !it.follows_tasks), "ws pws cilk-a central");
+    assert_eq!(kinds_of(|it| !it.uses_sizes), "ws pws cilk-a hws mts");
+    assert_eq!(kinds_of(|it| it.finds == Finds::IfThereIsRoom), "");
+    assert_eq!(kinds_of(|it| it.finds == Finds::Nothing), "cab hws mts batch static");
 }

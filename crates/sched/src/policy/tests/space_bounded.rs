@@ -168,7 +168,13 @@ fn a_task_that_skips_a_level_claims_its_share_there_until_it_ends() {
     sb.add(0, 1, Some(Bytes::kib(8)));
     let ready = sb.get(0).unwrap();
     assert_eq!(ready.task.anchor, machine.workers()[0].leaf);
+    let claimed = |sb: &Play| {
+        let each = machine.path(W[0]).map(|cluster| sb.policy.occupancy(cluster).unwrap().0 >> 10);
+        each.collect::<Vec<_>>()
+    };
+    assert_eq!(claimed(&sb), [8, 8, 8, 0], "in KiB, from its L1 up to memory");
     let freed = sb.end(0, &ready);
+    assert_eq!(claimed(&sb), [0; 4]);
     assert_eq!(freed, Some(machine.last_level(W[0])), "space was given back up to the L3");
     sb.policy.check();
 }
