@@ -64,6 +64,57 @@ fn touches_and_work_between_two_events_are_one_strand_and_nothing_is_none() {
 }
 
 #[test]
+fn a_join_is_two_forks_and_a_sync_of_one_scope_with_nothing_between() {
+    let mut builder = ProgramBuilder::new(meta());
+    let fork = |b: &mut ProgramBuilder, scope| task(b, scope, |_| ());
+    let sync = |b: &mut ProgramBuilder, scope| b.sync(ScopeId(scope)).unwrap();
+    // A join; three forks, of which the last two look like one; one with work between; two scopes.
+    for (scope, forks) in [(1, 2), (2, 3)] {
+        (0..forks).for_each(|_| fork(&mut builder, scope));
+        sync(&mut builder, scope);
+    }
+    fork(&mut builder, 3);
+    builder.work(1, 1, 1);
+    fork(&mut builder, 3);
+    sync(&mut builder, 3);
+    fork(&mut builder, 4);
+    fork(&mut builder, 5);
+    sync(&mut builder, 5);
+    fork(&mut builder, 6);
+    fork(&mut builder, 6);
+    sync(&mut builder, 4);
+    let program = builder.finish().unwrap();
+    let joins: Vec<_> = program.joins(TaskId(0)).collect();
+    assert_eq!(joins, [[1, 2], [4, 5]].map(|halves| halves.map(TaskId)));
+    // From each place among the operations the rest follow.
+    let all: Vec<Op> = program.ops(TaskId(0)).collect();
+    let mut ops = program.ops(TaskId(0));
+    for done in 0..=all.len() {
+        assert!(program.ops_from(ops.place()).eq(all[done..].iter().copied()), "{done}");
+        assert_eq!(ops.next(), all.get(done).copied());
+    }
+}
+
+#[test]
+fn captured_words_are_kept_in_the_order_of_their_numbers_without_those_that_are_0() {
+    let mut builder = ProgramBuilder::new(meta());
+    let words = [(3, 5), (1, 7), (3, 9), (2, 0), (300, 1)];
+    builder.fork_from(ScopeId(1), Declared::default(), SiteId(0), words).unwrap();
+    builder.end().unwrap();
+    let program = builder.finish().unwrap();
+    assert_eq!(program.captured(TaskId(1)), [(1, 7), (3, 5), (300, 1)]);
+}
+
+#[test]
+fn operations_are_loads_stores_and_blocks_and_the_largest_number_where_there_are_more() {
+    let work = Work { loads: 100, stores: 20, blocks: 3, touches: 5000 };
+    assert_eq!(work.operations(), 123);
+    for most in [Work { loads: u64::MAX, stores: 1, ..work }, Work { blocks: u64::MAX, ..work }] {
+        assert_eq!(most.operations(), u64::MAX);
+    }
+}
+
+#[test]
 fn strands_that_touch_the_same_lines_are_stored_once() {
     let sized = |strands| {
         let mut builder = ProgramBuilder::new(meta());

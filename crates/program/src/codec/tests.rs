@@ -273,6 +273,7 @@ fn what_no_encoder_makes_is_refused_with_its_reason() {
         (1, &[64]),              // the line before
         (63, &[64, 252, 1, 62]), // down to line 0
         (2, &[64, 32]),
+        (6, &[64, 64, 32, 32, 252, 3, 2]), // a third touch would be of line 64
         (1, &[250, 1]),
         (1, &[224, 2]),
         (1, &[253, 224, 2]),
@@ -283,6 +284,7 @@ fn what_no_encoder_makes_is_refused_with_its_reason() {
         (1, &[32][..], "a near touch leaves the touched pages"),
         (1, &[254, 0x81], "a near touch leaves the touched pages"),
         (64, &[64, 252, 1, 63], "a repeat leaves the touched pages"),
+        (7, &[64, 64, 32, 32, 252, 3, 3], "a repeat leaves the touched pages"),
         (3, &[64, 32, 252, 1, 1], "a repeat leaves the touched pages"),
         (1, &[224, 4], "a touch lies outside the touched pages"),
         (1, &[250, 2], "a touch lies below the deepest stack line"),

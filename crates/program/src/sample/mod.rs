@@ -445,6 +445,44 @@ mod tests {
     }
 
     #[test]
+    fn all_samples_have_the_hot_lines_whose_touches_stand_for_themselves() {
+        let meta = Meta { name: "hot".into(), line_size: Bytes(64), filter: 1 };
+        let mut builder = ProgramBuilder::new(meta);
+        for _ in 0..2 {
+            builder.fork(ScopeId(1), Default::default()).unwrap();
+            for i in 0..100 {
+                builder.touch(7, true, false);
+                builder.touch(128 + i, false, false);
+            }
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        let program = builder.finish().unwrap();
+        // Pages 0, 2 and 3: of 192 lines a group of two has half, and a page's half to spare.
+        let samples = program.samples(LineGroups::new(0, 64, 2).unwrap(), &[0, 1], TWO);
+        for strand in [0, 1].map(StrandId) {
+            let others = samples.iter().map(|sample| {
+                assert_eq!((sample.one_in(), sample.coarser(), sample.hot()), (2, 0, &[7][..]));
+                assert_eq!((sample.lines(), sample.stack_lines()), (96 + 32 + 1, 32));
+                let kept = sample.touches(&program, strand);
+                let hot = Touch { line: 128, write: true, ..Touch::default() };
+                assert_eq!(kept.iter().filter(|kept| kept.touch() == hot).count(), 100);
+                let others = kept.len() as u64 - 100;
+                assert_eq!(sample.stands_for(kept), 100 + 2 * others);
+                others
+            });
+            assert_eq!(others.sum::<u64>(), 100);
+        }
+        // Where none is hot, each touch stands for as many.
+        let cold = self::program();
+        let [sample] = &cold.samples(LineGroups::new(0, 64, 4).unwrap(), &[1], TWO)[..] else {
+            panic!("one is wanted")
+        };
+        let kept = sample.touches(&cold, StrandId(0));
+        assert_eq!(sample.stands_for(kept), 4 * kept.len() as u64);
+    }
+
+    #[test]
     fn groups_are_joined_until_one_would_be_left() {
         let groups = LineGroups::new(1, 32, 4).unwrap();
         assert_eq!(groups.fewer(), LineGroups::new(1, 32, 2));

@@ -137,3 +137,44 @@ impl Default for Batch {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_doubles_with_each_request_up_to_64_and_is_one_again_once_a_fork_came_back() {
+        let batch = Batch::default();
+        assert_eq!([(); 8].map(|()| batch.next(0, true)), [1, 2, 4, 8, 16, 32, 64, 64]);
+        assert_eq!(
+            [batch.next(3, false), batch.next(100, true), batch.next(0, true)],
+            [3, 100, 64]
+        );
+        batch.came_back();
+        assert_eq!([batch.next(5, true), batch.next(0, true)], [5, 10]);
+    }
+
+    #[test]
+    fn one_fork_is_missing_for_each_idle_worker_without_one_and_as_many_as_are_asked_for() {
+        assert_eq!(
+            [missing(1, 3, 0), missing(3, 1, 0), missing(1, 3, 1), missing(3, 3, 4)],
+            [2, 0, 2, 4]
+        );
+    }
+
+    #[test]
+    fn forks_are_published_at_once_down_to_one_level_below_a_fork_for_each_worker() {
+        let deepest = |workers| (0..).take_while(|depth| is_early(*depth, workers)).last();
+        assert_eq!([1, 2, 3, 4, 64].map(deepest), [1, 2, 2, 3, 7].map(Some));
+    }
+
+    #[test]
+    fn what_a_policy_must_see_of_a_task_it_is_shown_and_asked_for_no_more_than_that() {
+        let sees = |sees_forks| Capabilities { sees_forks, ..Capabilities::default() };
+        let [parent, child] = [ForkOrder::ParentFirst, ForkOrder::ChildFirst];
+        assert!(shows_forks(&sees(true), || parent, || true));
+        assert!(!shows_forks(&sees(true), || parent, || false));
+        assert!(!shows_forks(&sees(true), || child, || unreachable!()));
+        assert!(!shows_forks(&sees(false), || unreachable!(), || unreachable!()));
+    }
+}

@@ -64,6 +64,8 @@ mod tests {
         let t = of_worker(&machine, 5);
         let second = machine.path(WorkerId(5)).nth(1).unwrap();
         assert_eq!(t.private.0, machine.cluster(second).size().0 / 2);
+        let inlined = [1 << 19, (1 << 19) + 1].map(|bytes| t.may_be_inlined(Bytes(bytes)));
+        assert_eq!(inlined, [true, false], "half of 1 MiB");
         // With one thread of the pool on each socket the L3 is private, too.
         let alone = ForkThresholds::new(&machine, WorkerId(5), 0.5, |_| 1);
         assert!(alone.private > t.private);

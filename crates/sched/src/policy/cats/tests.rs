@@ -333,6 +333,11 @@ fn run(engine: &mut Engine, task: TaskInfo, strands: u32, counts: WorkerCounts) 
 /// The tiers of a root that forks tasks, of which number i forks `below[i]` more, when it begins to
 /// fork them again. Each has so many strands.
 fn tiers_of(kind: SchedulerKind, below: &[u32], strands: u32) -> Tiers {
+    second_round(kind, below, strands).tiers()
+}
+
+/// Where its first task waits that is forked again.
+fn second_round(kind: SchedulerKind, below: &[u32], strands: u32) -> Engine {
     let mut engine = Engine::new(kind, LARGE);
     for w in 0..4 {
         assert!(engine.policy.get(WorkerId(w), Ask::ANYTHING, &mut engine.env).is_none());
@@ -350,7 +355,30 @@ fn tiers_of(kind: SchedulerKind, below: &[u32], strands: u32) -> Tiers {
         ends(&mut engine, &task);
     }
     engine.start(0, root.child(0, None, None), None, Vec::new());
-    engine.tiers()
+    engine
+}
+
+#[test]
+fn a_subtree_begins_out_of_turn_for_a_worker_that_waits_for_it_or_when_all_stand_still() {
+    let machine = two_sockets();
+    for (kind, bound) in [(Cats, None), (CatsS, Some(0))] {
+        for asks in [true, false] {
+            let mut engine = second_round(kind, &[0, 0], 1);
+            assert_eq!(engine.tiers().subtrees[0].socket, bound);
+            let waiting = engine.tasks.len() - 1;
+            let mut get = |ask| engine.policy.get(WorkerId(3), ask, &mut engine.env);
+            // Worker 2 is its socket's head, and the subtree's own socket has nothing to do.
+            assert_eq!(get(Ask::ANYTHING), None);
+            let [this, other] = [true, false].map(|it| move |job: &usize| (*job == waiting) == it);
+            assert_eq!(get(Ask { accepts: Some(&other), ..Ask::ANYTHING }), None);
+            let accepts: Option<&dyn Fn(&usize) -> bool> = if asks { Some(&this) } else { None };
+            let found = get(Ask { accepts, stalled: !asks, ..Ask::ANYTHING }).unwrap();
+            assert_eq!(found.job, waiting);
+            assert_eq!(found.task.anchor, machine.last_level(WorkerId(3)), "it stays there");
+            let tiers = engine.tiers();
+            assert_eq!((tiers.ran, tiers.moved), (1, 0));
+        }
+    }
 }
 
 #[test]

@@ -185,3 +185,20 @@ fn adws_divides_the_workers_by_work_and_steals_within_the_dominant_group() {
     assert!(adws.end(0, &small).is_some());
     assert_eq!(adws.job(2), Some(5));
 }
+
+#[test]
+fn mts_moves_the_oldest_to_an_empty_stack_one_for_each_of_its_workers() {
+    let (machine, mut mts) = (two_sockets(), Play::of(SchedulerKind::Mts));
+    (1..=4).for_each(|job| mts.add(0, job, None));
+    assert_eq!(mts.ask(2, Ask { own_only: true, ..Ask::ANYTHING }), None);
+    let stolen = mts.get(2).expect("another socket's oldest");
+    assert_eq!(stolen.job, 1);
+    assert!(mts.policy.has_own(W[3]), "the second came with it");
+    // Nobody was told of that.
+    let socket = machine.last_level(W[2]);
+    let mut done = |w: usize| mts.policy.done(W[w], &stolen.strand(), &mut mts.env);
+    assert_eq!([done(0), done(2), done(2)], [None, Some(socket), None]);
+    assert_eq!([3, 0, 3, 0].map(|w| mts.job(w)), [Some(2), Some(4), Some(3), None]);
+    let single = mts.policy.done(W[3], &stolen.strand(), &mut mts.env);
+    assert_eq!(single, None, "nothing came with the third");
+}
