@@ -355,4 +355,28 @@ mod tests {
         assert_eq!((worst.len(), worst[0].line), (1, 77));
         assert_eq!(worst[0].waited, Cycles(10 * waits));
     }
+
+    #[test]
+    fn an_account_has_the_time_of_each_part_at_its_place() {
+        let account = Account::by(|part| Cycles(1 << part as u64));
+        for (place, part) in (0..).zip(Part::ALL) {
+            assert_eq!(account.get(part), Cycles(1 << place), "{part:?}");
+        }
+        assert_eq!(account.total(), Cycles((1 << Part::ALL.len()) - 1));
+        assert_eq!(account.map(|time| time.0 + 1).get(Part::Locks), (1 << 4) + 1);
+    }
+
+    #[test]
+    fn a_part_is_named_as_it_is_declared_with_underscores() {
+        for part in Part::ALL {
+            let mut name = String::new();
+            for letter in format!("{part:?}").chars() {
+                if letter.is_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.extend(letter.to_lowercase());
+            }
+            assert_eq!(part.name(), name);
+        }
+    }
 }

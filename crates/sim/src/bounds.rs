@@ -153,4 +153,41 @@ mod tests {
         let error = bounds.check(&outcome, 2).unwrap_err().to_string();
         assert!(error.contains("999") && error.contains("1000"), "{error}");
     }
+
+    fn bounds(work: u64, span: u64) -> Bounds {
+        Bounds { work: Cycles(work), span: Cycles(span) }
+    }
+
+    #[test]
+    fn work_of_2_to_the_50_is_the_longest_that_is_simulated() {
+        bounds(1 << 50, 1).check_length().unwrap();
+        let error = bounds((1 << 50) + 1, 1).check_length().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the recording's operations take 1125899906842625 cycles, and at most \
+             1125899906842624 are simulated: it is damaged, or its times are wrong; record it again"
+        );
+    }
+
+    #[test]
+    fn no_run_is_faster_than_the_span_and_than_the_workers_share_of_the_work() {
+        let program = program(|b| b.work(1000, 0, 0));
+        let machine: Machine = "core:2 l1:1(size=32768) pu:1".parse().unwrap();
+        let mut outcome =
+            crate::tests::simulate(&program, &machine, befit_sched::SchedulerKind::Ws, 1);
+        for (bounds, workers, least) in
+            [(bounds(1001, 400), 2, 500), (bounds(1000, 700), 2, 700), (bounds(90, 0), 0, 90)]
+        {
+            outcome.time = Cycles(least);
+            bounds.check(&outcome, workers).unwrap();
+            outcome.time = Cycles(least - 1);
+            assert_eq!(
+                bounds.check(&outcome, workers).unwrap_err().to_string(),
+                format!(
+                    "simulated {} cycles, and work and span allow no fewer than {least}",
+                    least - 1
+                )
+            );
+        }
+    }
 }

@@ -316,6 +316,8 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const SITE: Option<SiteId> = Some(SiteId(16));
@@ -383,5 +385,69 @@ mod tests {
             assert!(entry.is_inlined());
             entry.push(TaskId(0), TaskId(1), true);
         }
+    }
+
+    /// Of a worker that has seen the tasks of [`SITE`] whole, and found them short.
+    fn at_short_tasks() -> Habits {
+        let habits = Habits::default();
+        for advice in [Advice::Watch, Advice::Inline] {
+            habits.grain.learn(SiteId(16), 0, advice, Duration::from_micros(1));
+        }
+        assert!(habits.grain.is_short(SiteId(16), 0));
+        habits
+    }
+
+    /// [`PAUSE`] by the fine clock.
+    const PAUSED: u64 = PAUSE.as_nanos() as u64;
+
+    #[test]
+    fn a_worker_at_short_tasks_publishes_again_after_a_pause_only() {
+        let habits = &mut at_short_tasks();
+        for (site, now, keeps) in [
+            // It has never published.
+            (SITE, 100, false),
+            (SITE, 100 + PAUSED - 1, true),
+            (SITE, 100 + PAUSED, false),
+            // Nothing is known of these tasks: the next occasion may be far.
+            (None, 150 + PAUSED, false),
+            (SITE, 100 + 2 * PAUSED, true),
+            (SITE, 150 + 2 * PAUSED, false),
+        ] {
+            assert_eq!(habits.keeps_forks(site, 0, at(now), FINE), keeps, "{site:?} at {now}");
+            assert_eq!(habits.pauses, keeps);
+        }
+    }
+
+    #[test]
+    fn a_pause_is_over_in_an_inlined_region_if_a_worker_is_idle_after_it() {
+        let raised = |[raised, pauses, requested, idle]: [bool; 4], last: Option<u64>, now| {
+            let last = last.map(at);
+            let habits = Habits { raised, pauses, requested, last, ..Habits::default() };
+            habits.is_raised(idle, at(now), FINE)
+        };
+        assert!(raised([true, false, false, false], Some(0), 0), "a fork was requested");
+        let waits = [false, true, true, true];
+        assert!(!raised(waits, Some(7), 6 + PAUSED) && raised(waits, Some(7), 7 + PAUSED));
+        assert!(raised(waits, None, 0));
+        for lacks in 1..4 {
+            let mut state = waits;
+            state[lacks] = false;
+            assert!(!raised(state, Some(7), 7 + PAUSED), "{state:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_been_published_and_not_taken_is_untaken() {
+        let habits = Habits { published: 7, taken: 5, ..Habits::default() };
+        assert_eq!(habits.untaken(), 2);
+    }
+
+    #[test]
+    fn a_shrunk_model_s_cycles_take_as_many_times_longer_by_the_clock() {
+        let time = |mhz, scale| Stopwatch::new(mhz, scale).time(at(3000)).as_nanos();
+        assert_eq!(
+            [time(1000, 1), time(2000, 1), time(3000, 16), time(0, 1)],
+            [3000, 1500, 16_000, 3_000_000]
+        );
     }
 }

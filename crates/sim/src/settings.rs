@@ -183,3 +183,88 @@ pub enum SimError {
         cycle: u64,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each figure another one.
+    const COSTS: Costs = Costs {
+        inlined: 2.0,
+        pending: 20.0,
+        region: 6.0,
+        published: 10.0,
+        stolen: 30.0,
+        spawn: 14.0,
+        job: 1.0,
+        call: 50,
+        lock: 49,
+        near_steal: 101,
+        far_steal: 302,
+        poll: 200,
+        scale: 3,
+    };
+
+    #[test]
+    fn the_costs_of_a_smaller_model_are_divided_and_whole_ones_rounded_to_the_nearest() {
+        let quarter = Costs {
+            inlined: 0.5,
+            pending: 5.0,
+            region: 1.5,
+            published: 2.5,
+            stolen: 7.5,
+            spawn: 3.5,
+            job: 0.25,
+            // 12.5, 12.25, 25.25, 75.5 and 50.
+            call: 13,
+            lock: 12,
+            near_steal: 25,
+            far_steal: 76,
+            poll: 50,
+            scale: 12,
+        };
+        assert_eq!(COSTS.shrunk(4), quarter);
+        assert_eq!([COSTS.shrunk(1), COSTS.shrunk(0)], [COSTS; 2]);
+    }
+
+    #[test]
+    fn costs_leave_out_of_a_price_what_is_charged_elsewhere() {
+        let prices = Prices {
+            inlined: 4.0,
+            pending: 94.0,
+            region: 214.0,
+            published: 458.0,
+            stolen: 2100.0,
+            spawn: 31.0,
+            job: 7.0,
+            call: 22.4,
+            lock: 15.6,
+            steal: 115.5,
+            far_steal: 300.2,
+            poll: 201.0,
+            wake: 5000.0,
+            fault: 900.0,
+        };
+        let costs = Costs {
+            inlined: 4.0,
+            pending: 94.0,
+            region: 214.0,
+            // Less two calls with their locks: 2 × 38.
+            published: 382.0,
+            // Less a pending fork that is published, four such calls and three lines.
+            stolen: 2100.0 - (94.0 + 382.0 + 4.0 * 38.0 + 3.0 * 115.5),
+            spawn: 31.0,
+            job: 7.0,
+            call: 22,
+            lock: 16,
+            near_steal: 116,
+            far_steal: 300,
+            poll: 201,
+            scale: 1,
+        };
+        assert_eq!(Costs::of(&prices), costs);
+        // None is less than nothing.
+        let cheap = Costs::of(&Prices { published: 1.0, stolen: 1.0, poll: -3.0, ..prices });
+        assert_eq!(cheap, Costs { published: 0.0, stolen: 0.0, poll: 0, ..costs });
+    }
+}

@@ -130,4 +130,25 @@ mod tests {
             assert!((cycles / (2_000.0 * 64.0 / width) - 1.0).abs() < 0.01, "{width}: {cycles}");
         }
     }
+
+    #[test]
+    fn a_request_from_before_all_that_is_remembered_waits_for_nothing_and_takes_nothing() {
+        let mut wire = wire(100, 400);
+        let late = 400 * PERIODS as u64;
+        // All of the period that has taken the place of the first one.
+        let full: Vec<_> = (0..4).map(|_| wire.pass(Ticks(late), false).0 - late).collect();
+        assert_eq!(full, [0, 100, 200, 300]);
+        assert_eq!([wire.pass(Ticks(30), false), wire.pass(Ticks(30), true)], [Ticks(30); 2]);
+        // The one behind it is remembered as ever.
+        assert_eq!(wire.pass(Ticks(430), false), Ticks(430));
+        assert_eq!(wire.pass(Ticks(late), false), Ticks(late + 400));
+    }
+
+    #[test]
+    fn a_line_that_stands_for_itself_takes_its_own_time_beside_those_of_a_sample() {
+        // Eight cycles a line, and four lines in one of the sample's.
+        let mut wire = Wire::new(64, 8.0, 4);
+        let starts = [true, false, true, false].map(|single| wire.pass(Ticks(0), single));
+        assert_eq!(starts, [0, 8, 8 + 32, 8 + 32 + 8].map(Ticks::cycles));
+    }
 }
