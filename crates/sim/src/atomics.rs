@@ -106,3 +106,81 @@ impl Atomics {
         self.uses.get_mut(at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{fight_for, program, samples};
+
+    /// Two caches, each above two cores.
+    const CORES: &str =
+        "(steal=20 far-steal=90.5) pack:2 l2:1(size=64KiB) core:2 l1:1(size=8KiB) pu:1";
+
+    /// Of a program of 200 lines that changes words in three of them.
+    fn atomics(coarser: u32) -> Atomics {
+        let program = program(|b| {
+            (0..200).for_each(|line| b.touch(line, true, false));
+            [100, 101, 199].into_iter().for_each(|line| b.atomic(line));
+        });
+        Atomics::new(&program, &CORES.parse().unwrap(), None, coarser)
+    }
+
+    #[test]
+    fn a_line_is_of_atomics_if_a_recorded_one_in_it_is() {
+        for (coarser, expected) in [(0, &[100, 101, 199][..]), (1, &[50, 99]), (3, &[12, 24])] {
+            let atomics = atomics(coarser);
+            let known: Vec<u32> = (0..300).filter(|line| atomics.has(*line)).collect();
+            assert_eq!(known, expected);
+        }
+    }
+
+    #[test]
+    fn a_line_of_atomics_comes_from_the_other_worker_that_touched_it_last() {
+        let mut atomics = atomics(0);
+        let [first, second, _, far] = [0, 1, 2, 3].map(WorkerId);
+        for worker in [first, first] {
+            atomics.note(worker, 100);
+            assert_eq!(atomics.common(worker, 100), None, "nobody else has touched it");
+        }
+        for _ in 0..2 {
+            atomics.note(second, 100);
+            assert_eq!(atomics.common(second, 100), Some((ClusterId(1), first)));
+        }
+        atomics.note(far, 100);
+        assert_eq!(atomics.common(far, 100), Some((ClusterId::ROOT, second)));
+        // Other lines have their own.
+        for line in [101, 102] {
+            atomics.note(first, line);
+            assert_eq!(atomics.common(first, line), None);
+        }
+    }
+
+    #[test]
+    fn between_caches_a_line_takes_no_less_than_a_far_steal_and_below_one_than_a_steal() {
+        let atomics = atomics(0);
+        assert_eq!(atomics.handed(ClusterId::ROOT), Ticks::fractional(90.5));
+        assert_eq!(atomics.handed(ClusterId(1)), Ticks::cycles(20));
+    }
+
+    #[test]
+    fn a_line_of_atomics_makes_one_way_at_a_time() {
+        let mut atomics = atomics(0);
+        let mut take = |line, now| atomics.take(line, Ticks(now), Ticks(30));
+        assert_eq!([take(100, 100), take(100, 110), take(100, 500)], [130, 160, 530].map(Ticks));
+        // Another line, and one that is not of atomics.
+        assert_eq!([take(101, 110), take(7, 110), take(7, 110)], [Ticks(140); 3]);
+    }
+
+    #[test]
+    fn a_sample_numbers_hot_lines_of_atomics_behind_its_own() {
+        let program = program(|b| {
+            fight_for(b, &[5, 7, 9]);
+            [2, 7, 9].into_iter().for_each(|line| b.atomic(line));
+        });
+        let sample = &samples(&program, &CORES.parse().unwrap(), 2)[0];
+        assert_eq!(sample.hot(), [5, 7, 9]);
+        let atomics = Atomics::new(&program, &CORES.parse().unwrap(), Some(sample), 0);
+        let known: Vec<u32> = (0..sample.lines() + 64).filter(|line| atomics.has(*line)).collect();
+        assert_eq!(known, [sample.lines() - 2, sample.lines() - 1]);
+    }
+}

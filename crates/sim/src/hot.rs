@@ -139,3 +139,67 @@ fn caches_for(machine: &Machine, most: u32, lines: u32, seed: u64) -> Result<Hie
     Hierarchy::new(&part.map_err(|e| why(e.to_string()))?, lines, seed)
         .map_err(|e| why(e.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{fight_for, program, samples};
+
+    const CORES: &str = "core:2 l2:1(size=64KiB ways=8) l1:1(size=32KiB ways=8) pu:1";
+
+    fn machine(text: &str) -> Machine {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn hot_lines_follow_the_sample_s_own_and_know_their_places() {
+        let program = program(|b| fight_for(b, &[5, 7, 300]));
+        let machine = machine(CORES);
+        let sample = &samples(&program, &machine, 2)[1];
+        let hot = Hot::new(Some(sample), &machine, 1).unwrap().unwrap();
+        let first = sample.lines() - 3;
+        let number = |line, stack| {
+            let touch = Touch { line, write: true, stack, streaming: false, dependent: false };
+            hot.number(touch)
+        };
+        assert_eq!([0, first - 1].map(|line| number(line, false)), [None; 2]);
+        assert_eq!([0, 1, 2].map(|i| number(first + i, false)), [0, 1, 2].map(Some));
+        assert_eq!(number(first, true), None, "a stack has lines of its own");
+        assert_eq!([0, 1, 2].map(|number| hot.place(number)), [5, 7, 300]);
+        assert_eq!(hot.waits.len(), 2, "for each worker");
+    }
+
+    #[test]
+    fn without_hot_lines_there_is_nothing_to_keep() {
+        let program = program(|b| fight_for(b, &[]));
+        let machine = machine(CORES);
+        let sample = &samples(&program, &machine, 2)[0];
+        for sample in [None, Some(&**sample)] {
+            assert!(Hot::new(sample, &machine, 1).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn the_caches_of_hot_lines_are_as_small_as_hold_all_of_them() {
+        // The L1 has 512 lines in 64 sets, or 768.
+        let sets_of = |text: &str, most, lines| {
+            let machine = machine(text);
+            let caches = caches_for(&machine, most, lines, 1).unwrap();
+            caches.sets_and_ways(machine.workers()[0].leaf).unwrap()
+        };
+        let sets = |most, lines| sets_of(CORES, most, lines);
+        assert_eq!([sets(1, 3), sets(16, 3), sets(20, 3)], [(64, 8), (4, 8), (4, 8)]);
+        // Five take the room of eight, nine that of sixteen.
+        assert_eq!([sets(64, 5), sets(64, 8), sets(64, 9)], [(1, 8), (1, 8), (2, 8)]);
+        let larger = CORES.replace("size=32KiB ways=8", "size=48KiB ways=12");
+        assert_eq!(sets_of(&larger, 64, 9), (2, 12));
+        assert_eq!(sets(64, 513), (64, 8), "no smaller than the machine's");
+    }
+
+    #[test]
+    fn caches_that_cannot_be_so_small_say_why() {
+        let error = caches_for(&machine(CORES), 128, 1, 1).unwrap_err().to_string();
+        let why = "L1 of 32 KiB is less than one set when it is 128 times smaller";
+        assert!(error.ends_with(why), "{error}");
+    }
+}

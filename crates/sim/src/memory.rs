@@ -253,3 +253,113 @@ impl Memory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Controllers that take a cycle for a line of 64 bytes.
+    fn memory(figures: &str, tree: &str) -> Memory {
+        let machine: Machine = format!("(bandwidth=64 {figures}) {tree}").parse().unwrap();
+        Memory::new(&machine, 64, 64 * 8, 1).unwrap()
+    }
+
+    /// Two packages of two last-level caches, each with two cores: clusters 1 to 4 are the caches.
+    const TREE: &str = "pack:2 group:2 l2:1(size=64KiB) core:2 pu:1";
+
+    fn at(place: u64) -> Passing {
+        Passing { place, single: false, now: Ticks(0) }
+    }
+
+    /// How many cycles a read of the line waits for those before it.
+    fn waits(memory: &mut Memory, worker: u32, place: u64) -> u64 {
+        memory.read(WorkerId(worker), at(place)).whole().0
+    }
+
+    #[test]
+    fn pages_go_round_all_controllers_or_those_that_they_are_bound_to() {
+        for (figures, homes) in [
+            ("controllers=4", [0, 0, 1, 1, 0, 0, 1, 1]),
+            // The first three are of both packages, the first two of one.
+            ("controllers=4 placement=3", [0, 0, 1, 0, 0, 1, 0, 0]),
+            ("controllers=4 placement=2", [0; 8]),
+        ] {
+            let mut memory = memory(figures, TREE);
+            for (page, home) in (0..8).zip(homes) {
+                for (worker, package) in [(0, 0), (3, 0), (4, 1), (7, 1)] {
+                    for line in [0, 63] {
+                        let far = memory.is_far_home(WorkerId(worker), page * 64 + line);
+                        assert_eq!(far, package != home, "{figures}: page {page}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_stays_with_the_controller_next_to_the_worker_that_touched_it_first() {
+        let mut memory = memory("controllers=4 placement=firsttouch", TREE);
+        let home =
+            |memory: &mut Memory, worker, page: u64| memory.controller(WorkerId(worker), page * 64);
+        for worker in 0..8 {
+            let page = u64::from(worker);
+            assert_eq!(home(&mut memory, worker, page), worker as usize / 2);
+            assert_eq!(home(&mut memory, 7 - worker, page), worker as usize / 2);
+        }
+    }
+
+    #[test]
+    fn lines_queue_at_the_controller_of_their_page_only() {
+        let mut memory = memory("controllers=2", TREE);
+        let first: Vec<_> = (0..3).map(|line| waits(&mut memory, 0, line)).collect();
+        assert_eq!(first, [0, 1, 2]);
+        assert_eq!([waits(&mut memory, 0, 64), waits(&mut memory, 5, 128)], [0, 3]);
+    }
+
+    #[test]
+    fn what_is_written_back_takes_its_turn_at_the_controller() {
+        // Of a worker under a cache, and of one that has none.
+        for tree in [TREE, "core:2 pu:1"] {
+            let mut memory = memory("controllers=2", tree);
+            memory.write_back(WorkerId(1), at(3));
+            memory.write_back(WorkerId(0), at(64));
+            memory.write_back(WorkerId(0), at(4));
+            assert_eq!([waits(&mut memory, 1, 5), waits(&mut memory, 1, 65)], [2, 1], "{tree}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_written_back_passes_the_links_of_its_cache_and_of_its_package() {
+        // A line takes two cycles on the cache's link, four between packages, one in a fabric.
+        let figures = "controllers=2 package-link=16 fabric=64";
+        let tree = TREE.replace("64KiB", "64KiB link=64 link-write=32");
+        let supplied = |written: u64| {
+            let mut memory = memory(figures, &tree);
+            memory.write_back(WorkerId(0), at(written));
+            // The same cache hands a line to the other package, whose link into it is free.
+            memory.supply(WorkerId(4), ClusterId(1), at(0)).whole().0
+        };
+        // To the own package's memory: behind the line on the cache's own link. To the other
+        // package's: behind it between the two.
+        assert_eq!([supplied(0), supplied(64)], [2, 4]);
+        let shared = |written: u64| {
+            let mut memory = memory(figures, &tree);
+            memory.write_shared(WorkerId(4), ClusterId(1), at(written));
+            memory.supply(WorkerId(4), ClusterId(1), at(0)).whole().0
+        };
+        // It has left the cache already.
+        assert_eq!([shared(0), shared(64)], [1, 4]);
+    }
+
+    #[test]
+    fn caches_and_workers_of_another_package_are_far() {
+        let memory = memory("", TREE);
+        let far = |from| memory.is_far(WorkerId(0), ClusterId(from));
+        let outer = memory.link_of.iter().zip(0..).filter(|(link, _)| link.is_some());
+        let outer: Vec<u32> = outer.map(|(_, cluster)| cluster).collect();
+        assert_eq!(outer.iter().map(|c| far(*c)).collect::<Vec<_>>(), [false, false, true, true]);
+        assert!(!far(0), "memory is no cache");
+        let are_far = |one, other| memory.are_far(WorkerId(one), WorkerId(other));
+        assert!(are_far(0, 4) && are_far(7, 3) && !are_far(0, 3) && !are_far(5, 5));
+    }
+}

@@ -362,7 +362,7 @@ mod tests {
     use befit_program::{Declared, ScopeId};
 
     use super::*;
-    use crate::tests::program;
+    use crate::tests::{program, task};
 
     const HOST: &str = "(mhz=1000 latency=200 bandwidth=16 parallelism=8 streams=20 window=50)
                         l2:1(size=256KiB latency=14) l1:1(size=32KiB latency=4) core:1 pu:1";
@@ -494,5 +494,118 @@ mod tests {
         // A whole of which forks and faults leave nothing tells nothing.
         share_what_is_short(&mut classes, -1.0, 100.0);
         assert_eq!([classes[0].measured, classes[1].measured], [10_000.0, 5_000.0]);
+    }
+
+    #[test]
+    fn the_share_that_was_recorded_is_known_where_the_process_s_time_is() {
+        for (regions, process, share) in [(30, 120, 0.25), (7, 0, 0.0), (121, 120, 1.0)] {
+            let timed = Timed { strands: Vec::new(), total: 0, faults: 0, regions, process };
+            assert_eq!(timed.recorded(), share);
+        }
+    }
+
+    /// A thousand operations whose waits take 500 cycles at any pace, and which took so long.
+    fn chosen(measured: f64) -> Chosen {
+        let modelled = PACES.map(|pace| 500.0 + 1000.0 * pace);
+        let missed = std::array::from_fn(|k| 100.0 + k as f64);
+        Chosen { operations: 1000, measured, modelled, missed }
+    }
+
+    #[test]
+    fn the_pace_is_the_one_at_which_the_modelled_time_is_the_measured_one() {
+        for (measured, expected, nearest) in [
+            // The waits alone take as long, or longer.
+            (400.0, PACES[0], 0),
+            (520.0, PACES[0], 0),
+            // Between 0.1 and 0.2.
+            (620.0, 0.12, 2),
+            (650.0, 0.15, 3),
+            (700.0, 0.2, 3),
+            // As slow as the slowest, and slower.
+            (6900.0, 6.4, 8),
+            (8500.0, 8.0, 8),
+        ] {
+            let (pace, at) = chosen(measured).pace();
+            assert!((pace - expected).abs() < 1e-9, "{measured}: {pace}");
+            assert_eq!(at, nearest, "{measured}");
+        }
+    }
+
+    #[test]
+    fn a_class_s_work_is_in_the_host_s_time_and_tells_how_far_its_strands_are_from_the_model() {
+        let host: Machine = "(mhz=2000) pu:1".parse().unwrap();
+        let sums = Sums { strands: 7, chosen: chosen(700.0), ..Sums::default() };
+        let work = sums.work(&host).unwrap();
+        // A cycle is 500 ps.
+        assert!((work.ps_per_operation - 0.2 * 500.0).abs() < 1e-9, "{work:?}");
+        assert_eq!((work.strands, work.spread), (7, 103.0 / 700.0));
+        assert_eq!(Sums { strands: 7, ..Sums::default() }.work(&host), None);
+    }
+
+    #[test]
+    fn of_a_class_as_many_strands_are_chosen_as_suffice() {
+        for (strands, touches, expected) in [
+            (150, 30_000_000, 150),
+            (2000, 0, 2000),
+            (2000, 3_000_000, 2000),
+            // By the strands, and by their touches.
+            (2000, 300_000_000, 200),
+            (2000, 6_000_000, 1000),
+        ] {
+            let sums = Sums { strands, touches, ..Sums::default() };
+            let chosen = (0..strands as u32).filter(|strand| sums.chooses(StrandId(*strand)));
+            let off = chosen.count().abs_diff(expected);
+            assert!(off <= expected / 8 && (expected < strands as usize || off == 0), "{sums:?}");
+        }
+    }
+
+    #[test]
+    fn strands_that_took_no_time_have_the_fastest_pace() {
+        let (program, host) = (two_kinds(), HOST.parse::<Machine>().unwrap());
+        let strands = vec![Timing { picoseconds: 0, faults: 0 }; program.strands() as usize];
+        let timed = Timed { strands, total: 1000, faults: 0, regions: 1, process: 4 };
+        let run = fit(&program, &timed, &host, 0.0).unwrap();
+        let paces: Vec<f64> = run.classes.iter().flatten().map(|c| c.ps_per_operation).collect();
+        assert_eq!(paces, [PACES[0] * 1000.0; 2]);
+        assert_eq!((run.host_mhz, run.faults_per_page, run.recorded), (1000, 0.0, 0.25));
+    }
+
+    #[test]
+    fn a_host_that_cannot_be_modelled_is_no_host() {
+        let program = program(|b| b.touch(1, false, false));
+        let strands = vec![Timing { picoseconds: 1000, faults: 0 }];
+        let timed = Timed { strands, total: 1000, faults: 0, regions: 0, process: 0 };
+        let host = "l1:1(size=4KiB line=32) pu:1".parse().unwrap();
+        let error = fit(&program, &timed, &host, 0.0).unwrap_err().to_string();
+        assert!(
+            error.ends_with("lines of 32 bytes are finer than the recorded ones of 64"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_strand_on_the_host_waits_for_memory_then_for_the_second_cache_then_for_nothing() {
+        // One load at a time; the L2 has all of the lines, the L1 those that were read last.
+        let host = HOST.replace("window=50", "window=0").parse().unwrap();
+        let program = program(|b| {
+            for reads in [0..2000u64, 0..2000, 1900..2000] {
+                task(b, 1, None, |b| {
+                    b.work(reads.end - reads.start, 0, 0);
+                    // Eleven lines apart, which is no stream.
+                    reads.for_each(|i| b.touch(i * 11 % 2000, false, false));
+                });
+            }
+            b.sync(ScopeId(1)).unwrap();
+        });
+        let mut serial = Serial::new(&program, &host).unwrap();
+        for (strand, (count, wait)) in (0..).zip([(2000.0, 196.0), (2000.0, 10.0), (100.0, 0.0)]) {
+            let found = serial.run(StrandId(strand));
+            for (cycles, pace) in found.into_iter().zip(PACES) {
+                let expected = count * (pace + wait);
+                // Each step is rounded to a 256th of a cycle.
+                let off = (cycles - expected).abs();
+                assert!(off <= count / 256.0, "strand {strand} at {pace}: {cycles} of {expected}");
+            }
+        }
     }
 }

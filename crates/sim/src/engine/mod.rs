@@ -39,8 +39,8 @@ fn further(workers: usize) -> u64 {
     (workers as u64 / 256).clamp(1, 8)
 }
 
-/// Touches between two reports of progress.
-const REPORT: u64 = 1 << 20;
+/// Touches between two reports of progress; few in tests.
+pub(crate) const REPORT: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// Strands between two checks of all of the policy's invariants (the cheap ones are checked at
 /// every step).
 const CHECK: u64 = 1024;

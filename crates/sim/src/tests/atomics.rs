@@ -1,6 +1,9 @@
+use befit_machine::WorkerId;
+use befit_program::StrandId;
 use befit_sched::SchedulerKind;
 
 use super::{machine, program, simulate, task};
+use crate::{clock::Ticks, execution::Execution, hardware::Hardware};
 
 const CORES: &str =
     "(steal=20) l3:1(size=1048576 latency=40) core:CORES l1:1(size=32768 latency=4) pu:1";
@@ -45,4 +48,42 @@ fn a_word_that_one_worker_changes_costs_nothing_more() {
 #[test]
 fn ordinary_stores_wait_in_a_buffer() {
     assert!(each(2, 200, false) < 215.0);
+}
+
+/// How long worker 0 waits for a word that all four workers have read and that it writes, with its
+/// line in its own cache; `last` of the others has read it last.
+fn taken(figures: &str, last: u32) -> f64 {
+    let program = program(|b| {
+        for write in [false, true] {
+            task(b, 1, None, |b| {
+                b.touch(100, write, false);
+                b.work(1, 0, 0);
+            });
+        }
+        b.atomic(100);
+    });
+    let caches = "l3:1(size=1MiB latency=40 transfer=90) core:2 l1:1(size=32KiB latency=4) pu:1";
+    let machine = machine(&format!("(remote=300 far=500 {figures}) pack:2 {caches}"));
+    let mut hardware = Hardware::new(&program, None, &machine, 1, true).expect("it is modelled");
+    let mut time = |worker, strand, begin| {
+        hardware.enter(WorkerId(worker), Ticks::default());
+        let (begin, late) = (Ticks::cycles(begin), Ticks(u64::MAX / 2));
+        let mut execution = Execution::new(&program, None, StrandId(strand));
+        let (end, ended, _) = execution.run(&mut hardware, WorkerId(worker), begin, late, late);
+        assert!(ended);
+        (end + hardware.leave(WorkerId(worker), end)).since(begin).whole().0 as f64
+    };
+    for (turn, worker) in (0..).zip((0..4).filter(|worker| *worker != last).chain([last])) {
+        time(worker, 0, turn * 10_000);
+    }
+    let wait = time(0, 1, 100_000) - 1.0;
+    assert_eq!(time(0, 1, 110_000), 1.0, "it has the line to itself");
+    wait
+}
+
+#[test]
+fn a_word_in_the_worker_s_own_cache_waits_for_the_way_from_the_other_that_had_it() {
+    // By the common cache, 4 cycles of whose latency are hidden; a core gives nothing away sooner.
+    assert_eq!([taken("steal=20", 1), taken("steal=120", 1)], [86.0, 120.0]);
+    assert_eq!([taken("far-steal=20", 2), taken("far-steal=600", 3)], [496.0, 600.0]);
 }

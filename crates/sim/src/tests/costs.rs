@@ -5,7 +5,7 @@ use befit_sched::SchedulerKind;
 use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task};
 use crate::{Costs, Part, Settings, run};
 
-const FREE: Costs = Costs {
+pub(super) const FREE: Costs = Costs {
     inlined: 0.0,
     pending: 0.0,
     region: 0.0,
@@ -217,6 +217,30 @@ fn a_spawned_task_that_another_worker_starts_comes_from_the_one_that_spawned_it(
     assert!(ws.steals > 50, "{}", ws.steals);
     assert!(moving >= 400 * ws.steals && moving.is_multiple_of(400), "{moving}");
     assert!(back < 400 * ws.steals / 4 && back.is_multiple_of(400), "{back}");
+}
+
+#[test]
+fn a_spawned_task_whose_memory_another_worker_had_waits_for_it() {
+    let machine =
+        machine("l3:1(size=1MiB latency=50 transfer=405) core:2 l1:1(size=32KiB latency=5) pu:1");
+    // Lines that were handed over, and tasks that the worker beside the spawner has started.
+    let handed = |scopes: u32| {
+        let program = program(|b| {
+            for scope in 1..=scopes {
+                (0..1200).for_each(|_| task(b, scope, None, |b| b.work(1000, 0, 0)));
+                b.sync(ScopeId(scope)).unwrap();
+            }
+        });
+        let settings = Settings { costs: FREE, ..Settings::new(SchedulerKind::Central, 1) };
+        let outcome = run(&program, &machine, &settings, &|_| {}).unwrap();
+        let started = outcome.started_on.iter().filter(|worker| **worker == 1).count() as u64;
+        (outcome.account.get(Part::Forks).0 as f64 / 400.0, started as f64)
+    };
+    let (once, started) = handed(1);
+    assert_eq!(once, started, "all memory is new");
+    // What the other worker had too much of came back, in whole batches.
+    let (twice, started) = handed(2);
+    assert!(twice >= started + 128.0, "{twice} for {started}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use befit_machine::{Bytes, ClusterId, Level};
 use befit_program::ScopeId;
 use befit_sched::SchedulerKind;
 
 use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task};
-use crate::{Settings, run};
+use crate::{Settings, engine::REPORT, run};
 
 #[test]
 fn equal_seeds_give_equal_outcomes_and_others_differ() {
@@ -104,6 +104,19 @@ fn progress_reports_every_touch_in_the_end() {
     };
     run(&program, &machine(TWO_SOCKETS), &Settings::new(SchedulerKind::Ws, 1), &tell).unwrap();
     assert_eq!((told.get(), times.get()), (program.total_touches(), 1), "so few are told at once");
+}
+
+#[test]
+fn progress_is_reported_as_soon_as_there_are_touches_enough() {
+    let program = program(|b| (0..10).for_each(|i| reader(b, 1, i * 500, 500, 3)));
+    let told = RefCell::new(Vec::new());
+    let tell = |touches| told.borrow_mut().push(touches);
+    run(&program, &machine(TWO_SOCKETS), &Settings::new(SchedulerKind::Ws, 1), &tell).unwrap();
+    let told = told.into_inner();
+    assert_eq!(told.iter().sum::<u64>(), program.total_touches());
+    // The last is of what is left; the others have no more than a slice too many.
+    let (_, full) = told.split_last().expect("a report");
+    assert!(full.len() >= 3 && full.iter().all(|n| (REPORT..REPORT + 500).contains(n)), "{told:?}");
 }
 
 #[test]

@@ -2,17 +2,41 @@
 
 mod atomics;
 mod costs;
+mod errors;
 mod fidelity;
 mod forks;
 mod policies;
 mod sampled;
 mod wires;
 
+use std::{num::NonZeroUsize, sync::Arc};
+
 use befit_machine::{Bytes, Machine};
-use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
+use befit_program::{Declared, Meta, Program, ProgramBuilder, Sample, ScopeId};
 use befit_sched::SchedulerKind;
 
-use crate::{Outcome, Settings, run};
+use crate::{Outcome, Settings, run, sampled::groups};
+
+/// Two tasks beside one another write each of `lines` a hundred times, by turns; and the first
+/// thousand lines are read. A sample of one line in two has the `lines` as hot ones.
+pub(crate) fn fight_for(b: &mut ProgramBuilder, lines: &[u64]) {
+    for _ in 0..2 {
+        task(b, 1, None, |b| {
+            for line in lines.iter().cycle().take(100 * lines.len()) {
+                b.touch(*line, true, false);
+            }
+        });
+    }
+    b.sync(ScopeId(1)).expect("a sync");
+    (0..1000).for_each(|line| b.touch(line, false, false));
+}
+
+/// The samples of all groups of lines.
+pub(crate) fn samples(program: &Program, machine: &Machine, one_in: u32) -> Vec<Arc<Sample>> {
+    let groups = groups(machine, program.meta().line_size, one_in).expect("whole sets");
+    let all: Vec<u32> = (0..one_in).collect();
+    program.samples(groups, &all, NonZeroUsize::MIN)
+}
 
 /// A program named after nothing, built by `f`.
 pub(crate) fn program(f: impl FnOnce(&mut ProgramBuilder)) -> Program {

@@ -1,10 +1,10 @@
-use std::{num::NonZeroUsize, sync::Arc};
+use std::sync::Arc;
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Program, Sample, ScopeId};
 use befit_sched::SchedulerKind;
 
-use super::{TWO_SOCKETS, machine, program, simulate, task};
+use super::{TWO_SOCKETS, machine, program, samples, simulate, task};
 use crate::{Bounds, Outcome, Settings, run_within, sampled};
 
 /// One core with the caches of a socket.
@@ -38,13 +38,6 @@ fn walks(with_random: bool) -> Program {
             b.sync(ScopeId(1 + round)).unwrap();
         }
     })
-}
-
-/// The samples of all groups of lines.
-fn samples(program: &Program, machine: &Machine, one_in: u32) -> Vec<Arc<Sample>> {
-    let groups = sampled::groups(machine, program.meta().line_size, one_in).unwrap();
-    let all: Vec<u32> = (0..one_in).collect();
-    program.samples(groups, &all, NonZeroUsize::MIN)
 }
 
 fn simulate_sample(
@@ -142,6 +135,7 @@ fn lines_that_workers_fight_for_are_in_every_sample() {
         let outcome = simulate_sample(&program, &sample, &machine, SchedulerKind::Ws);
         let found = outcome.levels[0].coherence_misses.0;
         assert!(found > whole / 2 && found < 2 * whole, "{found} of {whole}");
+        assert_eq!(outcome.levels[0].fought_misses.0, found, "of that line alone");
     }
 }
 
