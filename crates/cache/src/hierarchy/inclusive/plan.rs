@@ -45,13 +45,6 @@ impl PrefetchPlan {
         self.line
     }
 
-    /// Whether it is a store.
-    #[inline]
-    #[must_use]
-    pub fn is_write(&self) -> bool {
-        self.dirty != 0
-    }
-
     /// The plan of an access, without places to look at.
     #[inline(always)]
     pub(in crate::hierarchy) fn nowhere(access: &LineAccess) -> Self {
