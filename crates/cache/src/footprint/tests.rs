@@ -1,6 +1,6 @@
 //! Marks by numbers of tasks against marks as bits, on machines of all kinds.
 
-use befit_machine::{Machine, WorkerId};
+use befit_machine::{ClusterId, Machine, WorkerId};
 use proptest::prelude::*;
 
 use super::{Cells, Frames};
@@ -133,4 +133,31 @@ fn what_an_older_task_left_is_hit_but_not_shared() {
     let cells = cells[2];
     assert_eq!((cells.new_hit, cells.overwritten(), cells.overwritten_by_table()), (1, 1, 2));
     assert_eq!((cells.unchanged(), cells.frames()), (1, 16));
+}
+
+#[test]
+fn cells_add_up_each_to_its_own() {
+    // Powers of two, so that each sum tells what is in it.
+    let cells = |n| Cells {
+        touched_hit: n,
+        touched_missed: 2 * n,
+        touched_untouched: 4 * n,
+        new_hit: 8 * n,
+        new_missed: 16 * n,
+        new_untouched: 32 * n,
+    };
+    let mut sum = cells(1);
+    sum += cells(100);
+    assert_eq!(sum, cells(101));
+    let one = cells(1);
+    assert_eq!([one.shared_hits(), one.shared_misses(), one.unchanged()], [1, 2, 4]);
+    assert_eq!([one.overwritten(), one.overwritten_by_table(), one.frames()], [16, 24, 63]);
+    assert_eq!(one.affinity(), -1);
+}
+
+#[test]
+fn memory_has_no_frames() {
+    let machine = direct_mapped();
+    let caches = Hierarchy::new(&machine, LINES, 1).unwrap();
+    assert!(Frames::new(&caches, &machine, ClusterId::ROOT).is_none());
 }

@@ -328,6 +328,43 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_of_no_lines_or_of_more_than_have_numbers_says_so() {
+        use Replacement::Lru;
+        let geometries = |caches: &[Cache]| {
+            let all = Store::geometries(caches, |i| format!("cache {i}"));
+            all.map_err(|error| error.to_string())
+        };
+        let most = u64::from(LINE);
+        let largest = shape(most * 64, LINE, Lru);
+        let [geometry] = geometries(&[largest]).unwrap()[..] else { panic!("of one cache") };
+        assert_eq!((geometry.sets, geometry.ways), (1, LINE));
+        for (cache, why) in [
+            (shape(0, 1, Lru), "has 0 B, not a multiple of its line of 64 B"),
+            (Cache { line: Bytes(0), ..largest }, "has lines of 0 bytes: give it a line length"),
+            (
+                shape((most + 1) * 64, 1, Lru),
+                "has 1073741824 lines, more than the 1073741823 that can be modelled",
+            ),
+            (
+                shape(1 << 40, 1, Lru),
+                "has 17179869184 lines, more than the 1073741823 that can be modelled",
+            ),
+            // A set of one way takes the room of eight.
+            (
+                shape(64 << 29, 1, Lru),
+                "makes the machine's caches too large together to be modelled: more than 2³² lines",
+            ),
+        ] {
+            assert_eq!(geometries(&[cache]).unwrap_err(), format!("cache 0 {why}"));
+        }
+        // Seven times 2²⁹ lines have room, and eight times have not.
+        let half = shape(64 << 29, 8, Lru);
+        assert_eq!(geometries(&[half; 7]).unwrap()[6].sets, 1 << 26);
+        let error = geometries(&[half; 8]).unwrap_err();
+        assert!(error.starts_with("cache 7 makes the machine's caches too large"), "{error}");
+    }
+
+    #[test]
     fn the_victim_is_in_the_half_not_used_last() {
         let bits = (0..4).fold(0, |bits, way| plru_used(bits, 4, way));
         let first = plru_used(bits, 4, 0);

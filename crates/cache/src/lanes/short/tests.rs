@@ -68,6 +68,8 @@ fn same_together(lanes: impl Short, length: u32, at: [u32; BATCH], way: usize) {
     lanes.tags(&tags, &at, way);
     lanes.words(&rows, &at);
     assert_eq!(lanes.entries(&[], &at, way), [EMPTY; BATCH]);
+    assert_eq!(lanes.tags(&[], &at, way), [u32::from(NO_TAG); BATCH]);
+    assert_eq!(lanes.words(&[], &at), [0; BATCH]);
 }
 
 proptest! {
