@@ -92,6 +92,36 @@ fn forks_are_published_the_oldest_first() {
 }
 
 #[test]
+fn a_worker_that_waits_leaves_all_of_its_forks_to_the_others() {
+    let program = program(|b| {
+        // Keeps the other worker while forks are made: nobody asks for those beyond the first.
+        task(b, 100, None, |b| b.work(200_000, 0, 0));
+        // Of eight joins within one another the first are published early, whatever happens.
+        nest(b, 8, &|b, level| b.work(if level <= 4 { 400_000 } else { 10 }, 0, 0));
+        b.sync(ScopeId(100)).unwrap();
+    });
+    let machine = machine("core:2 l1:1(size=32768) pu:1");
+    let outcome = simulate(&program, &machine, SchedulerKind::Ws, 1);
+    // It runs the four long halves meanwhile, the newest first. The other worker then finds the
+    // short task among the older ones, and goes on with what waited for it.
+    let least = 200_000 + 1_800_000;
+    assert!((least..least + 10_000).contains(&outcome.time.0), "{:?}", outcome.time);
+}
+
+/// `level` joins within one another, with a second half that does `second`. The innermost first
+/// half waits for a short task, and goes on for long.
+fn nest(b: &mut ProgramBuilder, level: u32, second: &dyn Fn(&mut ProgramBuilder, u32)) {
+    if level == 0 {
+        task(b, 101, None, |b| b.work(10, 0, 0));
+        b.sync(ScopeId(101)).unwrap();
+        return b.work(1_800_000, 0, 0);
+    }
+    task(b, level, None, |b| nest(b, level - 1, second));
+    task(b, level, None, |b| second(b, level));
+    b.sync(ScopeId(level)).unwrap();
+}
+
+#[test]
 fn a_half_that_newly_befits_a_shared_cache_is_placed() {
     // Both befit the L3 of 1 MiB; the quarters befit an L2 of one worker each.
     let program = program(|b| {
