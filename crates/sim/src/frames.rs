@@ -103,7 +103,16 @@ mod tests {
             [(64_000, 1), (16_000, 4)].map(|(n, each)| PageFrames::new(&machine, n, 0, each, 7));
         let (whole, sample) = (whole.unwrap(), sample.unwrap());
         assert!((0..1000).all(|page| whole.of(page * 64) / 64 == sample.of(page * 16) / 16));
-        assert!(PageFrames::new(&machine, 1000, 0, 64, 7).is_none());
+    }
+
+    #[test]
+    fn pages_have_frames_where_they_have_two_lines_or_more() {
+        let machine = machine("tlb=1024 frames=random");
+        let shift = |coarser, each| {
+            PageFrames::new(&machine, 100, coarser, each, 7).map(|frames| frames.page_shift)
+        };
+        assert_eq!([shift(0, 1), shift(0, 32), shift(5, 1), shift(2, 4)], [6, 1, 1, 2].map(Some));
+        assert_eq!([shift(0, 64), shift(6, 1), shift(4, 4)], [None; 3]);
     }
 
     /// Of data as large as a cache, read in order again and again, the share that it holds.

@@ -143,7 +143,10 @@ fn caches_for(machine: &Machine, most: u32, lines: u32, seed: u64) -> Result<Hie
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{fight_for, program, samples};
+    use crate::{
+        execution::OPERATION,
+        tests::{fight_for, program, samples},
+    };
 
     const CORES: &str = "core:2 l2:1(size=64KiB ways=8) l1:1(size=32KiB ways=8) pu:1";
 
@@ -201,5 +204,48 @@ mod tests {
         let error = caches_for(&machine(CORES), 128, 1, 1).unwrap_err().to_string();
         let why = "L1 of 32 KiB is less than one set when it is 128 times smaller";
         assert!(error.ends_with(why), "{error}");
+    }
+
+    /// At the cycle 1000 `worker` writes `line`, which may be hot: its wait.
+    fn write(hardware: &mut Hardware, worker: u32, line: u32) -> Option<Ticks> {
+        let (worker, flight) = (WorkerId(worker), hardware.flight.single());
+        let touch = Touch { line, write: true, stack: false, streaming: false, dependent: false };
+        let mut plans = [PrefetchPlan::default()];
+        hardware.plan::<true>(worker, &[touch], &mut plans);
+        let now = Now { clock: Ticks::cycles(1000), position: 0, pace: 1.0 };
+        hardware.touch_hot(worker, &flight, now, &plans[0], touch)
+    }
+
+    #[test]
+    fn a_hot_line_takes_the_time_of_one_and_counts_as_one() {
+        let program = program(|b| fight_for(b, &[5]));
+        let machine = machine("(latency=200 remote=100 window=0) core:2 l1:1(latency=4) pu:1");
+        let sample = &samples(&program, &machine, 2)[0];
+        let mut hardware = Hardware::new(&program, Some(sample), &machine, 1, true).unwrap();
+        let hot = sample.lines() - 1;
+        // From memory, at hand, from the other; 4 cycles are hidden.
+        let waits = [0, 0, 1].map(|worker| write(&mut hardware, worker, hot));
+        assert_eq!(waits, [196, 0, 96].map(|cycles| Some(Ticks::cycles(cycles))));
+        assert_eq!(write(&mut hardware, 0, hot - 1), None, "it is one of the sample's");
+        assert_eq!((hardware.memory_reads(), hardware.remote_hits()), (Lines(1), Lines(1)));
+        let misses =
+            hardware.counts.iter().map(|counts| [counts.private_misses, counts.llc_misses]);
+        assert_eq!(misses.collect::<Vec<_>>(), [[1, 1]; 2]);
+    }
+
+    #[test]
+    fn a_hot_line_in_flight_is_waited_for_at_the_end_of_its_window() {
+        let program = program(|b| fight_for(b, &[5]));
+        let machine = machine("(latency=200 window=50) core:2 l1:1(latency=4) pu:1");
+        let sample = &samples(&program, &machine, 2)[0];
+        let mut hardware = Hardware::new(&program, Some(sample), &machine, 1, true).unwrap();
+        assert_eq!(write(&mut hardware, 1, sample.lines() - 1), Some(Ticks(0)));
+        let mut before = |worker, operations| {
+            let (clock, position) = (Ticks::cycles(1000 + operations), operations * OPERATION);
+            hardware.before_hot(WorkerId(worker), Now { clock, position, pace: 1.0 })
+        };
+        let waits = [before(1, 49), before(0, 50), before(1, 50), before(1, 50)];
+        assert_eq!(waits, [0, 0, 196 - 50, 0].map(Ticks::cycles));
+        assert_eq!(hardware.accounts[1].get(crate::Part::Memory), Ticks::cycles(146));
     }
 }

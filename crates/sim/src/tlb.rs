@@ -140,6 +140,7 @@ impl Hardware {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::program;
 
     fn tlbs(pages: u32, lines: u32) -> Tlbs {
         let machine: Machine = format!("(tlb={pages}) pu:1").parse().unwrap();
@@ -172,5 +173,28 @@ mod tests {
         let of = |line| tlbs.table_lines(line).collect::<Vec<_>>();
         assert_eq!((of(0), of(511)), (vec![1536, 1540], vec![1536, 1540]));
         assert_eq!((of(512), lines), (vec![1537, 1541], 8));
+    }
+
+    #[test]
+    fn a_walk_reads_a_line_of_each_table_and_tells_which_come_from_memory() {
+        let program = program(|b| (0..64 * 16).for_each(|line| b.touch(line, false, false)));
+        let figures = "tlb=64 walk=100.5 tables=2 latency=500";
+        let caches = "l2:1(size=64KiB latency=24) l1:1(size=1KiB latency=4)";
+        let machine = format!("({figures}) {caches} pu:1").parse().unwrap();
+        let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
+        let walk = |hardware: &mut Hardware, page: u32| {
+            let walk = hardware.walk(WorkerId(0), page * 64)?;
+            Some((walk.time.0 as f64 / 256.0, walk.from_memory))
+        };
+        assert_eq!(walk(&mut hardware, 0), Some((100.5 + 2.0 * 496.0, 2)));
+        assert_eq!(walk(&mut hardware, 0), None);
+        // The same lines of the tables, in the L1; then others.
+        assert_eq!(walk(&mut hardware, 7), Some((100.5, 0)));
+        assert_eq!(walk(&mut hardware, 8), Some((100.5 + 2.0 * 496.0, 2)));
+        // Sixteen lines push them out of the L1.
+        for line in 0..16 {
+            let _ = hardware.caches.access(WorkerId(0), line, false);
+        }
+        assert_eq!(walk(&mut hardware, 1), Some((100.5 + 2.0 * 20.0, 0)));
     }
 }

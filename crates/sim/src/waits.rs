@@ -509,4 +509,26 @@ mod tests {
             assert!(taken.abs_diff(expected) <= 100, "{operations}: {taken}");
         }
     }
+
+    /// Misses of 1000 ticks each, with a window of 400 operations, a tick each: how long the core
+    /// waits when it leaves at 40 and at once again when it is back at 2040, and then at the end of
+    /// the window.
+    fn left_and_back(each: u64) -> [u64; 3] {
+        let flight = InFlight::new(400, 8.0, 1.0, 1.0, 1, each).at_pace(1.0);
+        let (mut waits, now) = (Waits::default(), Now { clock: Ticks(0), position: 0, pace: 1.0 });
+        assert_eq!(waits.miss(&flight, now, takes(1000, false), MEMORY), Ticks(0));
+        let leaves = waits.all(&flight, Ticks(40));
+        waits.come_back(Ticks(2040));
+        let again = waits.all(&flight, Ticks(2040));
+        waits.come_back(Ticks(2040));
+        let end = Now { clock: Ticks(2400), position: 400, pace: 1.0 };
+        [leaves, again, waits.before(end)].map(|wait| wait.0)
+    }
+
+    #[test]
+    fn a_core_that_leaves_waits_for_all_or_of_a_sample_for_what_one_window_lacks() {
+        assert_eq!(left_and_back(1), [960, 0, 0]);
+        // Of four windows one loses the 360 operations that were to come; the others go on.
+        assert_eq!(left_and_back(4), [360 / 4, 360 / 4, 600]);
+    }
 }

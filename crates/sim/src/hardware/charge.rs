@@ -118,3 +118,81 @@ impl Hardware {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use befit_machine::Cycles;
+
+    use super::*;
+    use crate::{account::Account, tests::program};
+
+    fn hardware(accounted: bool) -> Hardware {
+        with_lines_of(64, accounted)
+    }
+
+    fn with_lines_of(bytes: u32, accounted: bool) -> Hardware {
+        let program = program(|b| b.touch(1, false, false));
+        let machine = format!("core:2 l1:1(size=32KiB line={bytes}) pu:1").parse().unwrap();
+        Hardware::new(&program, None, &machine, 1, accounted).unwrap()
+    }
+
+    /// The parts of an account that have some time, in cycles.
+    fn parts(account: &Account<Ticks>) -> Vec<(Part, u64)> {
+        let all = Part::ALL.map(|part| (part, account.get(part).whole().0));
+        all.into_iter().filter(|(_, time)| *time > 0).collect()
+    }
+
+    #[test]
+    fn a_wait_is_bandwidth_then_walks_and_the_rest_is_of_where_the_line_was() {
+        use Part::{Bandwidth, Handovers, Memory, Strides, Walks};
+        // Of each line 30 cycles on wires and a walk of 20, in waits of which operations covered
+        // none, some, and most.
+        for (part, wait, expected) in [
+            (Memory, 100, &[(Memory, 50), (Bandwidth, 30), (Walks, 20)][..]),
+            (Memory, 45, &[(Bandwidth, 30), (Walks, 15)]),
+            (Memory, 25, &[(Bandwidth, 25)]),
+            // Fewer lines would take less of the wires, too.
+            (Strides, 100, &[(Strides, 80), (Walks, 20)]),
+            (Strides, 15, &[(Walks, 15)]),
+            (Handovers, 100, &[(Handovers, 100)]),
+        ] {
+            let [wires, walk, wait] = [30, 20, wait].map(Ticks::cycles);
+            let reason = Reason { part, line: 7, wires, walk };
+            let mut hardware = hardware(true);
+            hardware.charge(WorkerId(1), wait, &reason);
+            assert_eq!(parts(&hardware.accounts[1]), expected);
+            assert_eq!(parts(&hardware.accounts[0]), []);
+        }
+    }
+
+    #[test]
+    fn a_wait_for_a_line_that_goes_to_and_fro_is_told_of_that_line() {
+        for (bytes, recorded) in [(64, 7), (128, 14)] {
+            let mut hardware = with_lines_of(bytes, true);
+            hardware.handovers.takes(WorkerId(0), 7, true);
+            for (part, wait) in [(Part::Handovers, 40), (Part::Memory, 50), (Part::Handovers, 2)] {
+                let reason = Reason { part, line: 7, ..Reason::default() };
+                hardware.charge(WorkerId(1), Ticks::cycles(wait), &reason);
+            }
+            let worst = hardware.worst_contended();
+            let worst: Vec<_> = worst.iter().map(|line| (line.line, line.waited)).collect();
+            assert_eq!(worst, [(recorded, Cycles(42))]);
+        }
+    }
+
+    #[test]
+    fn operations_that_took_longer_than_alone_are_those_of_shared_cores() {
+        let mut hardware = hardware(true);
+        hardware.worked(WorkerId(0), Ticks::cycles(100), 0.25);
+        let expected = [(Part::Work, 25), (Part::SharedCores, 75)];
+        assert_eq!(parts(&hardware.accounts[0]), expected);
+    }
+
+    #[test]
+    fn without_an_account_nothing_is_charged() {
+        let mut hardware = hardware(false);
+        hardware.charge(WorkerId(0), Ticks::cycles(5), &Reason::default());
+        hardware.worked(WorkerId(0), Ticks::cycles(5), 0.5);
+        assert_eq!(parts(&hardware.accounts[0]), []);
+    }
+}
