@@ -270,6 +270,15 @@ mod tests {
     }
 
     #[test]
+    fn where_all_share_alike_the_oldest_run() {
+        for (window, execute, due) in [(6, 3, 0), (6, 3, 2), (EXACT_UP_TO, 1, 0)] {
+            let mut chosen = exact(window, execute, due, |_, _| -5).order;
+            chosen.sort_unstable();
+            assert!(chosen.into_iter().eq(0..execute));
+        }
+    }
+
+    #[test]
     fn a_window_too_large_for_all_orders_is_gone_through_greedily() {
         let affinity =
             |before: Option<usize>, next: usize| -(before.unwrap_or(0).abs_diff(next) as i64);

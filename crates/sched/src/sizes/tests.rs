@@ -47,6 +47,21 @@ fn a_table_knows_what_it_was_learned_from() {
 }
 
 #[test]
+fn what_lies_out_of_bounds_is_not_known_and_all_else_stays() {
+    let before = read(WORKED);
+    for (picoseconds, known) in [(Some(250.0), true), (None, false), (Some(-1.0), false)] {
+        let table = before.clone().with_picoseconds(picoseconds);
+        assert_eq!(table.picoseconds, picoseconds.filter(|_| known));
+        assert_eq!(table.with_picoseconds(Some(412.5)), before);
+    }
+    for memory in [None, Some(Bytes(Law::MOST)), Some(Bytes(Law::MOST + 1))] {
+        let table = before.clone().with_memory(memory);
+        assert_eq!(table.memory, memory.filter(|bytes| bytes.0 <= Law::MOST));
+        assert_eq!(table.with_memory(None), before);
+    }
+}
+
+#[test]
 fn a_task_s_size_follows_its_captured_words() {
     let table = read(WORKED);
     let found = predict(&table, 1, &[2, 1000, 7, 16, 0, 0, 0, 0]);
