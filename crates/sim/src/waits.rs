@@ -432,6 +432,20 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_share_a_core_have_a_part_of_its_window_and_of_its_buffers_each() {
+        let core = |misses| InFlight::new(20, misses, 1.0, 4.0, 1, 1);
+        let misses = [(0, 50), (1, 50), (2, 50), (3, 50)];
+        // Eight buffers, four, two, and one at least.
+        let of = |sharers| time(core(8.0).shared_by(sharers), &misses);
+        assert_eq!([1, 2, 4, 8, 9].map(of), [53, 53, 101, 200, 200]);
+        // The second half begins when the window's first line is there.
+        let wide = [(0, 100), (9, 100), (10, 100)];
+        assert_eq!([1, 2].map(|sharers| time(core(8.0).shared_by(sharers), &wide)), [110, 200]);
+        let walks = [1, 2, 6].map(|sharers| core(8.0).shared_by(sharers).a_walk(Ticks(40)));
+        assert_eq!(walks, [10, 20, 60].map(Ticks));
+    }
+
+    #[test]
     fn misses_that_come_evenly_take_the_longer_of_operations_and_latencies() {
         // A miss every 10 operations, so 10 of them in a window of 100.
         let misses = |latency| (0..1000).map(|i| (i * 10, latency)).collect::<Vec<_>>();
