@@ -68,13 +68,18 @@ fn a_join_is_two_forks_and_a_sync_of_one_scope_with_nothing_between() {
 }
 
 #[test]
-fn captured_words_are_kept_in_the_order_of_their_numbers_without_those_that_are_0() {
-    let mut builder = ProgramBuilder::new(meta());
-    let words = [(3, 5), (1, 7), (3, 9), (2, 0), (300, 1)];
-    builder.fork_from(ScopeId(1), Declared::default(), SiteId(0), words).unwrap();
-    builder.end().unwrap();
-    let program = builder.finish().unwrap();
-    assert_eq!(program.captured(TaskId(1)), [(1, 7), (3, 5), (300, 1)]);
+fn captured_words_are_kept_in_the_order_of_their_numbers_once_each_and_without_those_that_are_0() {
+    for words in [
+        [(3, 5), (1, 7), (3, 9), (2, 0), (300, 1)],
+        [(1, 7), (2, 0), (3, 5), (3, 9), (300, 1)],
+        [(1, 7), (2, 0), (3, 5), (300, 1), (300, 0)],
+    ] {
+        let mut builder = ProgramBuilder::new(meta());
+        builder.fork_from(ScopeId(1), Declared::default(), SiteId(0), words).unwrap();
+        builder.end().unwrap();
+        let program = builder.finish().unwrap();
+        assert_eq!(program.captured(TaskId(1)), [(1, 7), (3, 5), (300, 1)]);
+    }
 }
 
 #[test]

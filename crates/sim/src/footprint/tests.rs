@@ -257,6 +257,26 @@ fn condensed_tasks_of_a_cache_that_has_several_ways_or_of_none_are_as_they_were(
 }
 
 #[test]
+fn of_a_condensed_task_stay_what_brings_a_line_and_what_first_writes_to_it() {
+    // Of a cache of 16 lines: line 21 is in the set of line 5.
+    let touches = [(5, false), (5, false), (5, true), (5, false), (5, true), (6, true), (6, false)];
+    let tasks = tasks([false, true], |b, has_other| {
+        touches.into_iter().for_each(|(line, write)| b.touch(line, write, false));
+        if has_other {
+            [21, 5, 5].into_iter().for_each(|line| b.touch(line, false, false));
+        }
+    });
+    let machine: Machine = "l1:1(size=1KiB ways=1) pu:1".parse().unwrap();
+    let core = Core::new(&machine, &tasks, reading(Latencies::Exclusive)).unwrap();
+    // Lines are numbered as they lie.
+    let condensed = tasks.condensed(&core, &machine);
+    let kept = |task| condensed.touches(task).collect::<Vec<_>>();
+    assert_eq!(kept(0), [(5, false), (5, true), (6, true)]);
+    assert_eq!(kept(1), [(5, false), (5, true), (6, true), (21, false), (5, false)]);
+    assert_eq!([0, 1].map(|task| condensed.accesses(task)), [7, 10]);
+}
+
+#[test]
 fn of_a_cache_of_several_ways_the_oracle_counts_the_lines_that_both_touch() {
     let windows = [(0, 100), (60, 100), (300, 9)];
     let tasks = tasks(windows, |b, (first, length)| {
