@@ -146,6 +146,23 @@ fn cycles(how: How, settings: Settings) -> Ran {
 }
 
 #[test]
+fn the_latest_task_is_so_many_places_behind_where_it_came() {
+    let (machine, tasks, arrival) = mixed();
+    let latest = |arrival: &[u32]| {
+        let mut core = Core::new(&machine, &tasks, reading(Latencies::Exclusive)).unwrap();
+        // All are decided on at once: each runs in the place of its key.
+        let settings = Settings { decide: 400, execute: 400, age: 0 };
+        let (how, charge) = (How::Key, Charge::on(&machine, 2.0));
+        let by_key = Fbs { settings, how, charge, budget: false };
+        by_key.run(&machine, &mut core, &tasks, arrival).latest
+    };
+    let late = arrival.iter().zip(0..).map(|(key, came)| (*key as usize).saturating_sub(came));
+    assert_eq!(Some(latest(&arrival)), late.max());
+    let in_order: Vec<u32> = (0..400).collect();
+    assert_eq!(latest(&in_order), 0);
+}
+
+#[test]
 fn a_look_takes_four_instructions_and_an_access_to_the_innermost_cache() {
     let machine = gems();
     let inner = latency(&machine, machine.path(WorkerId(0)).next().unwrap()) as f64;

@@ -184,3 +184,24 @@ impl Parker {
         self.wake(WakeReason::Latch);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_sleeper_was_woken_fits_one_word() {
+        let mut reasons = vec![WakeReason::Latch, WakeReason::Mail];
+        for cluster in [0, 1, 65_535].map(ClusterId) {
+            for event in [0, 1, u32::MAX] {
+                let notified = |passed_on| Notified { cluster, event, passed_on };
+                reasons.extend([false, true].map(|it| WakeReason::Notified(notified(it))));
+            }
+        }
+        let states: Vec<u64> = reasons.iter().map(|reason| reason.state()).collect();
+        assert!(states.iter().all(|state| ![AWAKE, SLEEPY, HELD].contains(state)));
+        let read: Vec<_> = states.into_iter().filter_map(WakeReason::of).collect();
+        assert_eq!(read, reasons);
+        assert_eq!([AWAKE, SLEEPY, HELD].map(WakeReason::of), [None; 3]);
+    }
+}
