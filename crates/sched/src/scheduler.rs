@@ -1,6 +1,6 @@
 //! The trait that every policy implements.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, time::Duration};
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
@@ -58,10 +58,11 @@ pub struct Ask<'a, T> {
     /// The worker sleeps if it gets nothing: it may have what the policy would rather have left to
     /// others for a while. What is refused now may wait for ever, if those others wait for it.
     pub before_sleep: bool,
-    /// Nothing has become ready and nothing has ended for a while, though tasks wait that the
-    /// worker was refused: maybe those that run wait for them. The worker may have whatever is
-    /// ready, though it breaks a promise of the policy about places or space.
-    pub stalled: bool,
+    /// For so long nothing has become ready and nothing has ended, though tasks wait that the
+    /// worker was refused: maybe those that run wait for them. So the worker may have whatever is
+    /// ready, though it breaks a promise of the policy about places or space. Zero if less than a
+    /// twentieth of a second has passed.
+    pub still_for: Duration,
 }
 
 impl<T> Ask<'_, T> {
@@ -71,8 +72,14 @@ impl<T> Ask<'_, T> {
         accepts: None,
         own_only: false,
         before_sleep: false,
-        stalled: false,
+        still_for: Duration::ZERO,
     };
+
+    /// Whether nothing has happened [for a while](Self::still_for).
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        self.still_for > Duration::ZERO
+    }
 }
 
 /// What a policy finds of what an [`Ask`] accepts.

@@ -1,6 +1,6 @@
 //! An engine of one thread, which plays all workers.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use befit_machine::{Bytes, ClusterId, WorkerId};
 use befit_sched::{
@@ -11,6 +11,9 @@ use crate::Case;
 
 /// The most tasks of a computation.
 const MOST: usize = 400;
+
+/// For how many milliseconds nothing may have happened, as an idle worker says.
+const STILL_FOR: [u64; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 500];
 
 /// Runs a random computation for each seed, one strand of a random worker at a time.
 ///
@@ -103,7 +106,7 @@ impl Engine {
             accepts: only_wanted.filter(|_| random.u8(..4) == 0),
             own_only: random.u8(..4) == 0,
             before_sleep: random.u8(..4) == 0,
-            stalled: random.u8(..8) == 0,
+            still_for: Duration::from_millis(*random.choice(&STILL_FOR).expect("some")),
         };
         let Capabilities { finds, may_refuse, .. } = self.scheduler.capabilities();
         let Some(ready) = self.scheduler.get(w, ask, &mut self.env) else {

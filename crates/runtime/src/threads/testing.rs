@@ -13,7 +13,9 @@ use std::{
     time::Duration,
 };
 
-use crate::{SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, join};
+use crate::{
+    SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, join, threads::worker::Worker,
+};
 
 /// Machines as text: flat, one socket, two sockets, chiplets, three levels, unlike what the tests
 /// run on.
@@ -163,9 +165,23 @@ pub(crate) fn panic_of<T: 'static, R>(f: impl FnOnce() -> R) -> T {
 
 /// Waits until `flag` is set.
 pub(crate) fn wait_for(flag: &AtomicBool) {
-    while !flag.load(SeqCst) {
+    wait_until(|| flag.load(SeqCst));
+}
+
+/// Waits until `is_so` holds. It lets other threads run, but not the pool's other tasks.
+pub(crate) fn wait_until(is_so: impl Fn() -> bool) {
+    while !is_so() {
         thread::yield_now();
     }
+}
+
+/// Whether the other threads of the calling one's pool sleep, or are about to.
+pub(crate) fn the_others_sleep() -> bool {
+    Worker::with_current(|worker| {
+        let worker = worker.expect("a thread of a pool");
+        let mut others = (0..worker.engine().threads).filter(|thread| *thread != worker.thread());
+        others.all(|thread| worker.engine().sleep.is_asleep(thread))
+    })
 }
 
 /// What `numbers` are, in ascending order.

@@ -109,7 +109,7 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
         }
         let own = self.queues[w.index()].pop_new(env);
         let own = own.or_else(|| self.roots.pop_old(None, env));
-        if own.is_some() || !ask.stalled {
+        if own.is_some() || !ask.is_stalled() {
             return own;
         }
         others(0..self.queues.len(), w.index(), env)

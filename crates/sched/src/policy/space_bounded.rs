@@ -34,9 +34,10 @@
 //! - Strands of which no size is known at all claim nothing as they pass through a cache. If each
 //!   claimed μM, 1/μ of them at most would run under one cache, and further workers would stay idle
 //!   for the sake of a size that was never declared.
-//! - Tasks may wait for one another otherwise than by forks. Where nothing happens for a while, an
-//!   idle worker begins a task though it does not fit, as if its size were not known
-//!   ([`Ask::stalled`]). Both properties then hold of the other tasks.
+//! - Tasks may wait for one another otherwise than by forks. Where nothing happens for half a
+//!   second, an idle worker begins a task though it does not fit, as if its size were not known
+//!   ([`Ask::still_for`]). Both properties then hold of the other tasks. It is as long as that
+//!   because strands that take long, or that the system lets wait, look the same.
 //! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of
 //!   all, as in work stealing. From one shared stack it would take another worker's newest, which
 //!   is the smallest part of that worker's work. Then a search that ends at the first find might
@@ -46,6 +47,7 @@ use std::{
     collections::VecDeque,
     fmt::Debug,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
 };
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
@@ -58,6 +60,9 @@ use crate::{
     Ask, Capabilities, Env, Finds, Guarded, Handle, LockId, Options, Ready, Scheduler, Stage,
     Strand, TaskInfo, Thresholds,
 };
+
+/// So long nothing must happen before a task begins though there is no room for it.
+const STILL: Duration = Duration::from_millis(500);
 
 /// The space-bounded scheduler, central or distributed.
 #[derive(Debug)]
@@ -169,7 +174,8 @@ impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let found = self.climb(w, &ask, env);
-        let may_have_any = ask.stalled && ask.accepts.is_none() && ask.within == ClusterId::ROOT;
+        let may_have_any =
+            ask.still_for >= STILL && ask.accepts.is_none() && ask.within == ClusterId::ROOT;
         if found.is_some() || !may_have_any { found } else { self.take_stalled(w, env) }
     }
 

@@ -12,6 +12,7 @@ mod meter;
 use std::{
     fmt,
     sync::{Arc, atomic::Ordering::SeqCst},
+    time::Duration,
 };
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
@@ -274,9 +275,14 @@ impl Engine {
     }
 
     /// As [`Self::get`], for a worker that was refused something while [nothing
-    /// happened](Ask::stalled).
-    pub(crate) fn get_stalled(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
-        self.ask(w, Ask { before_sleep: true, stalled: true, ..Ask::ANYTHING }, env)
+    /// happened](Ask::still_for) for so long.
+    pub(crate) fn get_stalled(
+        &self,
+        w: WorkerId,
+        still_for: Duration,
+        env: &mut dyn Env,
+    ) -> Option<Ready<JobRef>> {
+        self.ask(w, Ask { before_sleep: true, still_for, ..Ask::ANYTHING }, env)
     }
 
     /// As [`Self::get`], of what `w` finds without stealing.

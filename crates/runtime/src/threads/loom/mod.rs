@@ -8,7 +8,7 @@ mod marks;
 mod scope;
 mod sleep;
 
-use std::{ptr, sync::Arc};
+use std::{ptr, sync::Arc, time::Duration};
 
 use befit_machine::ClusterId;
 
@@ -35,7 +35,7 @@ impl<T, F: Fn() -> Option<T>> Search for Find<F> {
         None
     }
 
-    fn look_stalled(&self) -> Option<T> {
+    fn look_stalled(&self, _: Duration) -> Option<T> {
         None
     }
 
@@ -45,6 +45,10 @@ impl<T, F: Fn() -> Option<T>> Search for Find<F> {
 
     fn gives_way(&self) -> bool {
         false
+    }
+
+    fn may_watch(&self) -> bool {
+        true
     }
 
     fn leaves_work(&self) -> bool {

@@ -1,16 +1,20 @@
 //! Models of the sleep protocol: workers search by [`Sleep::search`] in a small policy.
 //! A lost wake-up shows as a deadlock.
 
-use std::sync::{
-    Arc,
-    atomic::Ordering::{Acquire, Relaxed, Release, SeqCst},
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::Ordering::{Acquire, Relaxed, Release, SeqCst},
+    },
+    time::Duration,
 };
 
 use befit_machine::ClusterId;
 
 use crate::threads::{
     latch::Latch,
-    primitive::{AtomicBool, AtomicUsize, Mutex, lock},
+    primitive::{AtomicBool, AtomicUsize, Condvar, Mutex, lock},
     sleep::{Notification, Search, Sleep},
 };
 
@@ -29,6 +33,9 @@ struct Shared {
     alarm: AtomicBool,
     /// How many things have been taken, where a model counts them.
     taken: AtomicUsize,
+    /// Workers that have told that they look again after a while.
+    watchers: Mutex<Vec<usize>>,
+    told: Condvar,
 }
 
 impl Shared {
@@ -41,7 +48,8 @@ impl Shared {
         let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
         let (ready, hint) = (Mutex::new(0), AtomicUsize::new(0));
         let (alarm, taken) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Self { sleep, latches, ready, hint, may_refuse, may_be_stuck, alarm, taken }
+        let (watchers, told) = (Mutex::new(Vec::new()), Condvar::new());
+        Self { sleep, latches, ready, hint, may_refuse, may_be_stuck, alarm, taken, watchers, told }
     }
 
     fn add(&self) {
@@ -54,9 +62,26 @@ impl Shared {
         self.sleep.notify(notification, || 0..self.latches.len(), None);
     }
 
-    fn take(&self) -> bool {
+    /// Adds a thing that only these threads may have.
+    fn add_for(&self, threads: Range<usize>) {
+        self.change(|ready| *ready += 1);
+        let cluster = ClusterId(1);
+        let notification = Notification { cluster, passed_on: false, goes_on: true };
+        self.sleep.notify(notification, || threads.clone(), None);
+    }
+
+    /// Until thread `me` has told that it looks again after a while.
+    fn await_watcher(&self, me: usize) {
+        let mut watchers = lock(&self.watchers);
+        while !watchers.contains(&me) {
+            watchers = self.told.wait(watchers).unwrap();
+        }
+    }
+
+    /// Takes a thing if there are more than so many.
+    fn take(&self, refused: usize) -> bool {
         let take = |ready: &mut usize| {
-            let found = *ready > 0;
+            let found = *ready > refused;
             *ready -= usize::from(found);
             found
         };
@@ -73,7 +98,12 @@ impl Shared {
     /// Waits as thread `me` until it has taken one thing, or its latch is set; returns whether it
     /// has.
     fn wait(&self, me: usize) -> bool {
-        self.wait_as(Waiting { shared: self, refused: false, held: false }, me)
+        self.wait_as(Waiting { refused: 0, ..self.refused() }, me)
+    }
+
+    /// One that is refused everything, as long as there is no alarm.
+    fn refused(&self) -> Waiting<'_> {
+        Waiting { shared: self, refused: usize::MAX, held: false, tells: None }
     }
 
     fn wait_as(&self, waiting: Waiting<'_>, me: usize) -> bool {
@@ -89,24 +119,26 @@ impl Shared {
 /// A worker that waits.
 struct Waiting<'a> {
     shared: &'a Shared,
-    /// The policy refuses it everything, as long as there is no alarm.
-    refused: bool,
+    /// So many things the policy refuses it, as long as there is no alarm.
+    refused: usize,
     held: bool,
+    /// Thread so and so tells when it is about to sleep and look again after a while.
+    tells: Option<usize>,
 }
 
 impl Search for Waiting<'_> {
     type Found = ();
 
     fn look(&self) -> Option<()> {
-        let refused = self.refused && !self.shared.alarm.load(Relaxed);
-        (!refused && self.shared.take()).then_some(())
+        let freed = self.refused > 0 && self.shared.alarm.load(Relaxed);
+        self.shared.take(if freed { 0 } else { self.refused }).then_some(())
     }
 
     fn look_before_sleep(&self) -> Option<()> {
         None
     }
 
-    fn look_stalled(&self) -> Option<()> {
+    fn look_stalled(&self, _: Duration) -> Option<()> {
         None
     }
 
@@ -116,6 +148,14 @@ impl Search for Waiting<'_> {
 
     fn gives_way(&self) -> bool {
         false
+    }
+
+    fn may_watch(&self) -> bool {
+        if let Some(me) = self.tells {
+            lock(&self.shared.watchers).push(me);
+            self.shared.told.notify_one();
+        }
+        true
     }
 
     fn leaves_work(&self) -> bool {
@@ -210,11 +250,11 @@ fn model_of_a_refusal(may_refuse: bool, held: [bool; 2]) {
     model(2, move || {
         let shared = Arc::new(Shared::refusing(2, may_refuse, false));
         let taking = beside(&shared, move |shared| {
-            assert!(shared.wait_as(Waiting { shared, refused: false, held: held[1] }, 1));
+            assert!(shared.wait_as(Waiting { refused: 0, held: held[1], ..shared.refused() }, 1));
             shared.set_latch(0);
         });
         let adding = beside(&shared, |shared| shared.add());
-        assert!(!shared.wait_as(Waiting { shared: &shared, refused: true, held: held[0] }, 0));
+        assert!(!shared.wait_as(Waiting { held: held[0], ..shared.refused() }, 0));
         taking.join().unwrap();
         adding.join().unwrap();
     });
@@ -242,9 +282,45 @@ fn two_things_that_a_worker_is_refused_reach_two_others() {
             shared.add();
             shared.add();
         });
-        let refused = Waiting { shared: &shared, refused: true, held: false };
-        assert!(!shared.wait_as(refused, 0));
+        assert!(!shared.wait_as(shared.refused(), 0));
         taking.into_iter().for_each(|taking| taking.join().unwrap());
+        adding.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_bound_to_a_worker_that_does_not_sleep_is_watched() {
+    model(2, || {
+        let shared = Arc::new(Shared::refusing(2, true, false));
+        let adding = beside(&shared, |shared| {
+            shared.add_for(1..2);
+            shared.await_watcher(0);
+            shared.set_latch(0);
+        });
+        assert!(!shared.wait_as(Waiting { tells: Some(0), ..shared.refused() }, 0));
+        adding.join().unwrap();
+    });
+}
+
+#[test]
+fn when_a_watcher_leaves_another_watches() {
+    model(1, || {
+        let shared = Arc::new(Shared::refusing(3, true, false));
+        shared.change(|ready| *ready = 1);
+        let leaving = beside(&shared, |shared| {
+            assert!(shared.wait_as(Waiting { refused: 1, tells: Some(1), ..shared.refused() }, 1));
+        });
+        shared.await_watcher(1);
+        assert!(shared.take(0));
+        // Thread 0 sleeps without a limit. What comes first thread 1 is refused, too.
+        let adding = beside(&shared, |shared| {
+            shared.add_for(2..3);
+            shared.add_for(1..2);
+            leaving.join().unwrap();
+            shared.await_watcher(0);
+            shared.set_latch(0);
+        });
+        assert!(!shared.wait_as(Waiting { tells: Some(0), ..shared.refused() }, 0));
         adding.join().unwrap();
     });
 }
@@ -265,8 +341,7 @@ fn the_last_worker_to_sleep_raises_the_alarm_if_the_pool_is_stuck() {
         let shared = Arc::new(Shared::refusing(2, true, true));
         shared.add();
         let refused = |shared: &Shared, me| {
-            let refused = Waiting { shared, refused: true, held: false };
-            if shared.wait_as(refused, me) {
+            if shared.wait_as(shared.refused(), me) {
                 shared.set_latch(1 - me);
             }
         };

@@ -22,7 +22,7 @@ pub(crate) use self::{
     put_off::PutOff,
     search::{Refused, Search, relax},
 };
-use crate::threads::primitive::{AtomicUsize, current_cpu, fence};
+use crate::threads::primitive::{AtomicBool, AtomicUsize, current_cpu, fence};
 
 /// The sleep of one pool's threads.
 #[derive(Debug)]
@@ -48,6 +48,10 @@ struct Counts {
     sleepers: AtomicUsize,
     /// The number of idle workers that may take only some jobs.
     held: AtomicUsize,
+    /// The number of sleepers that look again after a while, as they were refused something.
+    watchers: AtomicUsize,
+    /// Whether a notifier has ever relied on a watcher, or woken one to watch.
+    relied_on_watchers: AtomicBool,
     /// Where the worker that became idle last did so.
     idle_on: SeenOn,
 }
@@ -120,6 +124,8 @@ impl Sleep {
                 events: AtomicUsize::new(0),
                 sleepers: AtomicUsize::new(0),
                 held: AtomicUsize::new(0),
+                watchers: AtomicUsize::new(0),
+                relied_on_watchers: AtomicBool::new(false),
                 idle_on: SeenOn::nowhere(),
             }),
         }
@@ -169,7 +175,8 @@ impl Sleep {
     /// Notifies the threads `under` the cluster that they may find a job. Wakes one of them, if too
     /// few are awake: the first that sleeps and `would_take`s one, in this order, else the first
     /// that sleeps, on another processor if the sender goes on and there is one. If none sleeps but
-    /// such as may take only some jobs, wakes all these.
+    /// such as may take only some jobs, wakes all these. If none sleeps there and nobody watches,
+    /// wakes one from elsewhere, which then does.
     #[inline]
     pub(crate) fn notify<U: Iterator<Item = usize>>(
         &self,
@@ -225,6 +232,25 @@ impl Sleep {
         if self.holds_any() {
             self.wake_all(notified, under());
         }
+        if cluster != ClusterId::ROOT {
+            self.counts.relied_on_watchers.store(true, Relaxed);
+            fence(SeqCst);
+            if !self.is_watched() {
+                self.wake_next(0..self.parkers.len());
+            }
+        }
+    }
+
+    /// Whether a sleeper looks again after a while, whatever happens. A sequentially consistent
+    /// fence must come before.
+    fn is_watched(&self) -> bool {
+        self.counts.watchers.load(Relaxed) > 0
+    }
+
+    /// A watcher leaves: whether nobody watches, though somebody may have relied on that one. A
+    /// sequentially consistent fence must come before.
+    fn lacks_watcher(&self) -> bool {
+        self.counts.relied_on_watchers.load(Relaxed) && !self.is_watched()
     }
 
     /// Whether enough of the idle workers are awake, or about to be: as many as there are workers

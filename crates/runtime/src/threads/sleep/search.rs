@@ -27,9 +27,10 @@ pub(crate) trait Search {
     /// As [`Self::look`], for what the worker may have only because it would sleep else.
     fn look_before_sleep(&self) -> Option<Self::Found>;
 
-    /// As [`Self::look_before_sleep`], for what the worker may have only because nothing happens
-    /// though it was refused something: what runs may wait for that. So it may be bound elsewhere.
-    fn look_stalled(&self) -> Option<Self::Found>;
+    /// As [`Self::look_before_sleep`], for what the worker may have only because nothing has
+    /// happened for so long though it was refused something: what runs may wait for that. So it may
+    /// be bound elsewhere.
+    fn look_stalled(&self, still_for: Duration) -> Option<Self::Found>;
 
     /// Whether the worker may take only some jobs: no notification then relies on it alone.
     fn is_held(&self) -> bool;
@@ -40,6 +41,9 @@ pub(crate) trait Search {
 
     /// Whether something may be ready that this worker was refused, and another may have.
     fn leaves_work(&self) -> bool;
+
+    /// Whether this worker may [have it if nothing happens](Self::look_stalled).
+    fn may_watch(&self) -> bool;
 
     /// [Notifies](Sleep::notify) again for `cluster`, as this worker does not take what it was
     /// notified of, or not all of it.
@@ -78,8 +82,7 @@ const NOTES: u32 = 8;
 /// How long nothing must happen before a worker may have what it was refused.
 const STALLED: Duration = Duration::from_millis(50);
 
-/// Since when a worker that does not sleep, as its task yields in a loop, has been refused
-/// something while nothing happened.
+/// Since when a worker has been refused something while nothing happened.
 #[derive(Default)]
 pub(crate) struct Refused(Cell<Option<(EventCount, Instant)>>);
 
@@ -90,10 +93,13 @@ impl Refused {
     }
 }
 
-/// A worker that counts as idle, and whether it is held: see [`Search::is_held`].
+/// A worker that counts as idle.
 struct Idle<'a> {
     sleep: &'a Sleep,
+    /// See [`Search::is_held`].
     held: bool,
+    /// Since it first [slept](Sleep::sleep) as one that looks again after a while.
+    refused: Refused,
 }
 
 impl<'a> Idle<'a> {
@@ -108,7 +114,7 @@ impl<'a> Idle<'a> {
         sleep.counts.idle_on.note();
         sleep.counts.idle.fetch_add(1, Relaxed);
         fence(SeqCst);
-        Self { sleep, held }
+        Self { sleep, held, refused: Refused::default() }
     }
 
     /// The worker is held no longer.
@@ -122,12 +128,9 @@ impl<'a> Idle<'a> {
     /// The worker is idle no longer. Returns the event counter: a notification that still counted
     /// this worker as idle is in it.
     fn end(mut self) -> EventCount {
-        let held = self.held;
         self.sleep.counts.idle.fetch_sub(1, Relaxed);
         self.free();
-        if !held {
-            fence(SeqCst);
-        }
+        fence(SeqCst);
         self.sleep.seen()
     }
 }
@@ -204,7 +207,9 @@ impl Sleep {
             }
             if self.seen() == seen
                 && search.leaves_work()
-                && let Some(found) = search.look_stalled()
+                && search.may_watch()
+                && let Some(still_for) = self.still_for(&idle.refused)
+                && let Some(found) = search.look_stalled(still_for)
             {
                 break Some(found);
             }
@@ -214,7 +219,7 @@ impl Sleep {
                 served = Some(seen.before(notified.event));
             }
         };
-        let held = idle.held;
+        let (held, has_watched) = (idle.held, idle.refused.0.get().is_some());
         let now = idle.end();
         let notified = woken.map(|woken| woken.notified);
         let passed_on = notified.is_some_and(|notified| notified.passed_on);
@@ -230,18 +235,24 @@ impl Sleep {
         if owes && !held {
             search.pass_on(notified.map_or(ClusterId::ROOT, |notified| notified.cluster));
         }
+        // Others may sleep without a limit, as it was this one that would look again.
+        if has_watched && self.lacks_watcher() && search.leaves_work() {
+            search.wake_next();
+        }
         found
     }
 
-    /// A worker that does not sleep was refused something: whether it has been for so long, without
-    /// an event, that it may have it.
-    pub(crate) fn is_stalled(&self, refused: &Refused) -> bool {
+    /// A worker was refused something: for how long it has been, without an event, if that is so
+    /// long that it may have it.
+    pub(crate) fn still_for(&self, refused: &Refused) -> Option<Duration> {
         let seen = self.seen();
         match refused.0.get() {
-            Some((before, since)) if before == seen => since.elapsed() >= STALLED,
+            Some((before, since)) if before == seen => {
+                Some(since.elapsed()).filter(|still_for| *still_for >= STALLED)
+            }
             _ => {
                 refused.0.set(Some((seen, Instant::now())));
-                false
+                None
             }
         }
     }
@@ -271,7 +282,15 @@ impl Sleep {
         } else if search.is_stuck() && all_sleep() {
             search.raise_alarm();
         } else {
-            parker.sleep(search.leaves_work().then_some(STALLED));
+            let watches = search.leaves_work() && search.may_watch();
+            if watches {
+                self.still_for(&idle.refused);
+                self.counts.watchers.fetch_add(1, Relaxed);
+            }
+            parker.sleep(watches.then_some(STALLED));
+            if watches {
+                self.counts.watchers.fetch_sub(1, Relaxed);
+            }
             slept = true;
         }
         match parker.leave() {

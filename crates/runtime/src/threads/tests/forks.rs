@@ -386,9 +386,7 @@ fn regression_a_worker_that_waits_has_published_all_its_forks() {
     let innermost = || {
         may_end.store(true, SeqCst);
         other.install(|| {
-            while ran.load(SeqCst) < 8 {
-                thread::yield_now();
-            }
+            wait_until(|| ran.load(SeqCst) >= 8);
         });
     };
     let busy = || {

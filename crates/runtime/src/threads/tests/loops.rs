@@ -4,7 +4,6 @@ use std::{
     ops::Range,
     panic::panic_any,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
-    thread,
 };
 
 use crate::api::{LEAF_BYTES, grain};
@@ -144,9 +143,7 @@ fn two_elements_that_take_long_run_at_the_same_time() {
         // Each waits for the other: however small they are, they must not run as inlined calls.
         let wait = || {
             add(&both, 1);
-            while both.load(SeqCst) % 2 == 1 {
-                thread::yield_now();
-            }
+            wait_until(|| both.load(SeqCst).is_multiple_of(2));
         };
         pool.install(|| par_for_each_mut(&mut [0u8; 2], |_| wait()));
         pool.install(|| par_chunks_mut(&mut [0u8; 8], 4, |_, _| wait()));

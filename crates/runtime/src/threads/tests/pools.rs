@@ -48,9 +48,7 @@ fn a_worker_that_waits_in_another_pool_runs_its_own_pool_s_work() {
         s.spawn(|_| add(&ran, 1));
         // Ends only when the task above has run, for which there is only this thread.
         inner.install(|| {
-            while ran.load(SeqCst) == 0 {
-                thread::yield_now();
-            }
+            wait_until(|| ran.load(SeqCst) > 0);
         });
     });
     assert_eq!(ran.into_inner(), 1);
@@ -86,9 +84,7 @@ fn a_pool_may_be_dropped_by_its_own_thread() {
     let (sender, dropped) = std::sync::mpsc::channel();
     let own = Arc::clone(&pool);
     pool.spawn(move || {
-        while Arc::strong_count(&own) > 1 {
-            thread::yield_now();
-        }
+        wait_until(|| Arc::strong_count(&own) == 1);
         drop(own);
         sender.send(fib(5)).unwrap();
     });

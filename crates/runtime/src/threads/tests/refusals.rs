@@ -1,11 +1,8 @@
 //! Tests of policies that refuse what is ready: who is woken once they no longer do.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-    },
-    thread,
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
 };
 
 use befit_machine::{ClusterId, Machine, WorkerId};
@@ -13,10 +10,7 @@ use befit_sched::{
     Ask, Capabilities, Env, Handle, Options, Policy, Ready, Scheduler, Strand, TaskInfo,
 };
 
-use crate::{
-    threads::{testing::*, worker::Worker},
-    *,
-};
+use crate::{threads::testing::*, *};
 
 /// Work stealing that gives out one job and then refuses all others until that job's task has
 /// ended.
@@ -201,7 +195,7 @@ impl<T: Handle> Scheduler<T> for Keeps<T> {
         if *roots_worker == Some(w) {
             return None;
         }
-        self.seen.stalled.fetch_or(ask.stalled, SeqCst);
+        self.seen.stalled.fetch_or(ask.is_stalled(), SeqCst);
         if self.root_runs.load(SeqCst) {
             self.seen.refused.store(true, SeqCst);
             return None;
@@ -220,14 +214,6 @@ impl<T: Handle> Scheduler<T> for Keeps<T> {
     }
 }
 
-/// Whether the other thread of the calling one's pool of two sleeps, or is about to.
-fn the_other_sleeps() -> bool {
-    Worker::with_current(|worker| {
-        let worker = worker.expect("a thread of the pool");
-        worker.engine().sleep.is_asleep(1 - worker.thread())
-    })
-}
-
 /// Without the notification the sleeper looks again only after it has slept for long.
 #[test]
 fn a_worker_that_was_refused_something_is_woken_when_a_strand_ends_that_kept_it() {
@@ -242,9 +228,7 @@ fn a_worker_that_was_refused_something_is_woken_when_a_strand_ends_that_kept_it(
         let taken = AtomicBool::new(false);
         pool.scope(|s| {
             s.spawn(|_| taken.store(true, SeqCst));
-            while !(seen.refused.load(SeqCst) && the_other_sleeps() || taken.load(SeqCst)) {
-                thread::yield_now();
-            }
+            wait_until(|| seen.refused.load(SeqCst) && the_others_sleep() || taken.load(SeqCst));
         });
         let refused = seen.refused.load(SeqCst);
         at_once += u32::from(refused && !seen.stalled.load(SeqCst));

@@ -50,9 +50,7 @@ fn others_run_what_a_worker_keeps_that_spins() {
         let (pool, count) = (pool(kind, sockets, 2), AtomicUsize::new(0));
         pool.scope(|s| {
             (0..200).for_each(|_| s.spawn(|_| add(&count, 1)));
-            while count.load(SeqCst) < 200 {
-                thread::yield_now();
-            }
+            wait_until(|| count.load(SeqCst) == 200);
         });
     }
 }

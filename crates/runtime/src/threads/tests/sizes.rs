@@ -10,7 +10,6 @@ use std::{
         Arc, Barrier, Mutex,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
-    thread,
 };
 
 use befit_machine::{Bytes, ClusterId, WorkerId};
@@ -248,11 +247,7 @@ fn a_variable_on_the_stack_that_a_task_was_stolen_from_counts() {
             stolen.store(true, SeqCst);
             join(a, b);
         };
-        let wait = || {
-            while !stolen.load(SeqCst) {
-                thread::yield_now();
-            }
-        };
+        let wait = || wait_for(&stolen);
         join(wait, inner);
     };
     let table = Learner::table(|learner| program(Some(learner)));

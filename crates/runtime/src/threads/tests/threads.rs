@@ -9,7 +9,6 @@ use std::{
         mpsc,
     },
     thread,
-    time::Duration,
 };
 
 use crate::{threads::testing, threads::testing::*, *};
@@ -385,12 +384,6 @@ fn regression_spawned_tasks_that_wait_for_one_another_run_at_once_if_there_are_t
     }
 }
 
-fn wait_until(condition: impl Fn() -> bool) {
-    while !condition() {
-        thread::sleep(Duration::from_micros(50));
-    }
-}
-
 /// Two tasks spawn a task each, so many scopes further down, that another worker begins. Two more
 /// are spawned when it has. These and the two children wait for one another, so the workers that
 /// wait for the children must run them. All have the same size, if any.
@@ -420,7 +413,7 @@ fn tasks_below_waiting_workers_wait_for_one_another(
                 begun.fetch_add(1, SeqCst);
                 all.wait();
             });
-            wait_until(|| is_begun.load(SeqCst));
+            wait_for(&is_begun);
         });
     }
     let (all, begun) = (Barrier::new(4), AtomicUsize::new(0));
@@ -448,5 +441,21 @@ fn regression_tasks_below_waiting_workers_may_wait_for_one_another_whatever_thei
             let pool = builder(kind, 4).build().unwrap();
             tasks_below_waiting_workers_wait_for_one_another(&pool, depth, size);
         }
+    }
+}
+
+#[test]
+fn regression_a_task_begins_elsewhere_if_its_worker_waits_for_it_and_all_others_slept_before() {
+    let _watchdog = watchdog(MINUTE);
+    for kind in schedulers() {
+        builder(kind, 4).build().unwrap().install(|| {
+            // What is refused from now on is refused to nobody.
+            wait_until(the_others_sleep);
+            let is_begun = AtomicBool::new(false);
+            scope(|s| {
+                s.spawn(|_| is_begun.store(true, SeqCst));
+                wait_for(&is_begun);
+            });
+        });
     }
 }

@@ -1,5 +1,7 @@
 //! How a worker waits: it runs other work, then spins, then sleeps.
 
+use std::time::Duration;
+
 use befit_machine::ClusterId;
 use befit_sched::{Finds, Ready, TaskInfo};
 
@@ -196,10 +198,8 @@ impl Worker {
             self.refused.no_longer();
             return None;
         }
-        if !engine.sleep.is_stalled(&self.refused) {
-            return None;
-        }
-        self.timed(|| engine.get_stalled(self.id, &mut self.env()))
+        let still_for = engine.sleep.still_for(&self.refused)?;
+        self.timed(|| engine.get_stalled(self.id, still_for, &mut self.env()))
     }
 
     /// Whether there seems to be work that this worker would find without stealing.
@@ -232,12 +232,9 @@ impl sleep::Search for Search<'_> {
         found
     }
 
-    fn look_stalled(&self) -> Option<Ready<JobRef>> {
-        if self.awaited.is_some() {
-            return None;
-        }
+    fn look_stalled(&self, still_for: Duration) -> Option<Ready<JobRef>> {
         let worker = self.worker;
-        worker.timed(|| worker.engine().get_stalled(worker.id, &mut worker.env()))
+        worker.timed(|| worker.engine().get_stalled(worker.id, still_for, &mut worker.env()))
     }
 
     fn is_held(&self) -> bool {
@@ -250,6 +247,10 @@ impl sleep::Search for Search<'_> {
 
     fn leaves_work(&self) -> bool {
         self.worker.engine().leaves_work()
+    }
+
+    fn may_watch(&self) -> bool {
+        self.awaited.is_none()
     }
 
     fn pass_on(&self, cluster: ClusterId) {
@@ -315,9 +316,7 @@ mod tests {
             Worker::with_current(|worker| {
                 wake(&Search { worker: worker.expect("this is one"), awaited: None });
             });
-            while pool.statistics().total().sleeps == before {
-                thread::yield_now();
-            }
+            wait_until(|| pool.statistics().total().sleeps != before);
         });
     }
 
@@ -340,9 +339,7 @@ mod tests {
                 let worker = worker.expect("this is one");
                 let (sleep, other) = (&worker.engine().sleep, 1 - worker.thread);
                 // In the end: the watchdog says if not.
-                while !sleep.is_asleep(other) || sleep.is_any_awake() {
-                    thread::yield_now();
-                }
+                wait_until(|| sleep.is_asleep(other) && !sleep.is_any_awake());
             });
         });
     }

@@ -113,7 +113,7 @@ impl<T: Handle> Scheduler<T> for Adws<T> {
         if found.is_some() || ask.own_only {
             return found;
         }
-        if ask.accepts.is_some() || ask.stalled {
+        if ask.accepts.is_some() || ask.is_stalled() {
             return self.queues.any(w.index(), ask.accepts, env);
         }
         let found = self.steal(w, env);

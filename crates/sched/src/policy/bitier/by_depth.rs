@@ -13,7 +13,7 @@
 //!
 //! In both, the head core of a socket takes from the upper tier, when nothing of a subtree is left
 //! on its socket: one subtree at a time. Deviation: if the subtrees that run make no progress (they
-//! may wait for tasks of others), any idle worker begins another ([`Ask::stalled`]).
+//! may wait for tasks of others), any idle worker begins another ([`Ask::still_for`]).
 
 use std::{
     fmt::Debug,
@@ -138,7 +138,7 @@ impl<T: Handle> Scheduler<T> for ByDepth<T> {
             self.pools.sockets.see(w);
         }
         let found = self.pools.get_intra(w, env);
-        if found.is_some() || !anywhere || !(self.pools.may_begin(w) || ask.stalled) {
+        if found.is_some() || !anywhere || !(self.pools.may_begin(w) || ask.is_stalled()) {
             return found;
         }
         let socket = self.pools.sockets.of(w);

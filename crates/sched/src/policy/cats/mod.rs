@@ -252,7 +252,7 @@ impl<T: Handle> Scheduler<T> for Cats<T> {
             self.pools.sockets.see(w);
             self.enter_kept(w, env);
             let found = if self.sticky { self.find_sticky(w, env) } else { self.find(w, env) };
-            found.or_else(|| if ask.stalled { self.find_stalled(w, env) } else { None })
+            found.or_else(|| if ask.is_stalled() { self.find_stalled(w, env) } else { None })
         } else {
             // A worker that waits within a subtree takes tasks of its socket's subtrees only.
             self.pools.get_intra(w, env)

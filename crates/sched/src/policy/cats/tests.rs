@@ -1,6 +1,6 @@
 //! The policy without an engine: a test plays it, on a tree that is computed again and again.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use befit_machine::{Bytes, WorkerId};
 
@@ -372,7 +372,8 @@ fn a_subtree_begins_out_of_turn_for_a_worker_that_waits_for_it_or_when_all_stand
             let [this, other] = [true, false].map(|it| move |job: &usize| (*job == waiting) == it);
             assert_eq!(get(Ask { accepts: Some(&other), ..Ask::ANYTHING }), None);
             let accepts: Option<&dyn Fn(&usize) -> bool> = if asks { Some(&this) } else { None };
-            let found = get(Ask { accepts, stalled: !asks, ..Ask::ANYTHING }).unwrap();
+            let still_for = Duration::from_millis(if asks { 0 } else { 50 });
+            let found = get(Ask { accepts, still_for, ..Ask::ANYTHING }).unwrap();
             assert_eq!(found.job, waiting);
             assert_eq!(found.task.anchor, machine.last_level(WorkerId(3)), "it stays there");
             let tiers = engine.tiers();

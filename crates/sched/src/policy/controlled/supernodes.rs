@@ -107,11 +107,11 @@ impl<T: Handle> Supernodes<T> {
             return lines.find_map(|line| pop_first(line, ask.accepts));
         }
         let (line, current) = &mut state.begun[self.sockets.of(w)];
-        let may_begin = current.is_none() || ask.stalled;
+        let may_begin = current.is_none() || ask.is_stalled();
         let may = |ready: &Ready<T>| may_begin || !self.is_next(ready);
         let found = pop_first(line, None);
         // What waits within a supernode must not wait for the next.
-        let is_within = ask.within != ClusterId::ROOT && !ask.stalled;
+        let is_within = ask.within != ClusterId::ROOT && !ask.is_stalled();
         found.or_else(|| if is_within { None } else { pop_where(&mut state.upper, may) })
     }
 

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use befit_machine::{Bytes, Machine};
 
 use super::{Play, W, two_sockets};
@@ -120,7 +122,7 @@ fn cpdf_begins_the_next_subtree_that_fits_when_the_last_has_ended() {
     assert_eq!(cpdf.ask(1, within), None);
     assert_eq!(cpdf.job(1), Some(3));
     assert_eq!(cpdf.ask(1, within), None);
-    let stalled = Ask { stalled: true, ..within };
+    let stalled = Ask { still_for: Duration::from_millis(50), ..within };
     assert_eq!(cpdf.ask(1, stalled).map(|ready| ready.job), Some(4));
 }
 

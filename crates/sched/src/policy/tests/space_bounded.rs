@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use super::{Play, W, two_sockets};
@@ -73,7 +75,9 @@ fn a_task_waits_until_its_size_fits_in_what_is_free() {
 fn where_nothing_happens_what_is_refused_begins_as_if_its_size_were_not_known() {
     let machine = two_sockets();
     let sockets = [0, 2].map(|w| machine.last_level(W[w]));
-    let stalled = Ask { stalled: true, ..Ask::ANYTHING };
+    let still_for = Duration::from_millis(500);
+    let stalled = Ask { still_for, ..Ask::ANYTHING };
+    let soon = Ask { still_for: still_for / 2, ..Ask::ANYTHING };
     for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
         let mut sb = Play::of(kind);
         (0..5).for_each(|job| sb.add(0, job, Some(Bytes::kib(500))));
@@ -81,6 +85,7 @@ fn where_nothing_happens_what_is_refused_begins_as_if_its_size_were_not_known() 
         let full = Some(Bytes::kib(1000));
         assert_eq!(sockets.map(|socket| sb.policy.occupancy(socket)), [full; 2]);
         assert_eq!([1, 3].map(|w| sb.get(w)), [None, None], "the fifth fits nowhere");
+        assert_eq!(sb.ask(3, soon), None, "a strand may take as long");
         assert_eq!(sb.ask(3, Ask { within: sockets[1], ..stalled }), None);
         assert_eq!(sb.ask(3, Ask { accepts: Some(&|_| true), ..stalled }), None);
         let fifth = sb.ask(3, stalled).expect("whatever is ready");
