@@ -37,7 +37,7 @@ pub(crate) struct CacheArgs {
 enum Clear {
     /// Recordings of programs
     Recordings,
-    /// What simulations have found
+    /// What simulations have found, and what tasks touch
     Results,
     /// Programs built with instrumentation, or to be timed
     Builds,

@@ -29,7 +29,7 @@ use befit_sched::SchedulerKind;
 use befit_sim::Part;
 use serde::Serialize;
 
-use crate::{Interval, LabError, Progress, SimulationPlan, Summary, summary::text};
+use crate::{Interval, LabError, Progress, SimulationPlan, Summary, kept, summary::text};
 pub use candidates::Change;
 use candidates::Comparison;
 use tried::Trials;
@@ -190,7 +190,9 @@ impl SimulationPlan {
         let footprints = OnceLock::new();
         let results = thread::scope(|scope| {
             if tries && self.measures_tasks(program) {
-                scope.spawn(|| footprints.get_or_init(|| program.footprints(&|_| {})));
+                scope.spawn(|| {
+                    footprints.get_or_init(|| kept::footprints(program, &|_| {}, progress));
+                });
             }
             self.simulate_kept(program, progress)
         })?;

@@ -13,7 +13,7 @@ use super::{
     find,
 };
 use crate::{
-    Interval, LabError, Progress, Summary,
+    Interval, LabError, Progress, Summary, kept,
     parallel::{self, threads},
     sampling::Samples,
 };
@@ -213,7 +213,8 @@ impl<'a> Trials<'a> {
                 1,
                 self.about.program.total_touches(),
             );
-            let found = self.about.program.footprints(&|touches| self.progress.advance(touches));
+            let advance = |touches| self.progress.advance(touches);
+            let found = kept::footprints(self.about.program, &advance, self.progress);
             self.progress.finished();
             found
         });

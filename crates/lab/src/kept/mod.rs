@@ -2,6 +2,7 @@
 //! is a cache: losing it costs time. Recordings and results have a bound, beyond which those that
 //! were used longest ago are removed.
 
+mod footprints;
 mod results;
 
 use std::{
@@ -12,6 +13,7 @@ use std::{
 
 use befit_machine::Bytes;
 
+pub(crate) use footprints::footprints;
 pub(crate) use results::Results;
 
 use crate::{LabError, recording};
@@ -24,7 +26,7 @@ pub const MOST: Bytes = Bytes(16 << 30);
 pub enum KeptKind {
     /// Recordings of programs.
     Recordings,
-    /// What simulations have found, and cells of the matrix.
+    /// What simulations have found, cells of the matrix, and what tasks touch.
     Results,
     /// Programs that were built with instrumentation, or to be timed.
     Builds,
@@ -100,7 +102,7 @@ impl Kept {
                     things.push(KeptThing::of(KeptKind::Recordings, path)?);
                 }
             }
-            for folder in ["matrix", "results"] {
+            for folder in ["footprints", "matrix", "results"] {
                 for path in entries(&self.folder.join(folder))? {
                     things.push(KeptThing::of(KeptKind::Results, path)?);
                 }

@@ -18,7 +18,7 @@ use super::{bound, used};
 use crate::{OutputFile, Progress, matrix, recording};
 
 /// Simulations of fewer touches are not kept: they take less than a second.
-const LEAST: u64 = 10_000_000;
+pub(super) const LEAST: u64 = 10_000_000;
 
 /// The results of one program that are kept.
 pub(crate) struct Results<'a> {

@@ -6,7 +6,7 @@ use befit_sched::{Thresholds, sizes::SizeTable};
 use serde::Serialize;
 
 use super::{SiteSizes, by_site::by_site, largest_caches};
-use crate::Progress;
+use crate::{Progress, kept};
 
 /// How far the learned sizes of some tasks are off.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -97,7 +97,8 @@ impl LearnedSizes {
         progress: &dyn Progress,
     ) -> Self {
         progress.simulating(&program.meta().name, 1, program.total_touches());
-        let footprints = program.footprints(&|touches| progress.advance(touches));
+        let advance = |touches| progress.advance(touches);
+        let footprints = kept::footprints(program, &advance, progress);
         progress.finished();
         let line = program.meta().line_size;
         let caches = largest_caches(machine).into_iter().map(|(_, size)| size);

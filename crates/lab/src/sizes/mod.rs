@@ -17,7 +17,7 @@ pub use self::{
     by_site::{SiteSizes, SizeGroup},
     learned::{Errors, LearnedSite, LearnedSizes},
 };
-use crate::Progress;
+use crate::{Progress, kept};
 
 /// One task that declares a size.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -96,7 +96,8 @@ impl Sizes {
         progress: &dyn Progress,
     ) -> Self {
         progress.simulating(&program.meta().name, 1, program.total_touches());
-        let footprints = program.footprints(&|touches| progress.advance(touches));
+        let advance = |touches| progress.advance(touches);
+        let footprints = kept::footprints(program, &advance, progress);
         progress.finished();
         let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);
         let caches = largest_caches(machine);

@@ -61,9 +61,9 @@ pub(crate) fn builder(
 
 /// Calls `test` for each scheduler, with 1, 2 and 7 threads.
 pub(crate) fn for_each_kind(test: impl Fn(SchedulerKind, usize)) {
-    let _watchdog = watchdog(2 * MINUTE);
     let threads: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 7] };
     for scheduler in schedulers() {
+        let _watchdog = watchdog(MINUTE);
         threads.iter().for_each(|threads| test(scheduler, *threads));
     }
 }
@@ -94,8 +94,10 @@ fn on_each(
     threads: usize,
     test: impl Fn(&ThreadPool),
 ) {
-    let _watchdog = watchdog(MINUTE);
-    kinds.for_each(|kind| test(&pool(kind, machine, threads)));
+    for kind in kinds {
+        let _watchdog = watchdog(MINUTE);
+        test(&pool(kind, machine, threads));
+    }
 }
 
 /// Calls `test` with a pool of one thread under each scheduler on each machine: there the order can

@@ -24,7 +24,6 @@ fn short_calls(pool: &ThreadPool) {
 
 #[test]
 fn halves_that_wait_for_one_another_meet_although_all_before_were_short() {
-    let _watchdog = watchdog(MINUTE);
     on_each_scheduler("pu:2", 2, |pool| {
         for _ in 0..or_under_miri(20, 2) {
             short_calls(pool);
@@ -40,7 +39,6 @@ fn halves_that_wait_for_one_another_meet_although_all_before_were_short() {
 
 #[test]
 fn halves_that_wait_for_one_another_meet_in_a_call_of_short_ones() {
-    let _watchdog = watchdog(MINUTE);
     on_each_scheduler("pu:2", 2, |pool| {
         pool.install(|| {
             for _ in 0..or_under_miri(20, 2) {
@@ -58,7 +56,6 @@ fn halves_that_wait_for_one_another_meet_in_a_call_of_short_ones() {
 
 #[test]
 fn two_long_calls_after_short_ones_run_at_the_same_time() {
-    let _watchdog = watchdog(MINUTE);
     on_each_scheduler("pu:2", 2, |pool| {
         short_calls(pool);
         let barrier = Barrier::new(2);

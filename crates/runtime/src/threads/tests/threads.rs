@@ -435,8 +435,8 @@ fn tasks_below_waiting_workers_wait_for_one_another(
 
 #[test]
 fn regression_tasks_below_waiting_workers_may_wait_for_one_another_whatever_their_size() {
-    let _watchdog = watchdog(2 * MINUTE);
     for kind in schedulers() {
+        let _watchdog = watchdog(MINUTE);
         for (depth, size) in [(1, None), (4, None), (1, Some(200 << 10)), (0, Some(700 << 10))] {
             let pool = builder(kind, 4).build().unwrap();
             tasks_below_waiting_workers_wait_for_one_another(&pool, depth, size);
@@ -446,8 +446,8 @@ fn regression_tasks_below_waiting_workers_may_wait_for_one_another_whatever_thei
 
 #[test]
 fn regression_a_task_begins_elsewhere_if_its_worker_waits_for_it_and_all_others_slept_before() {
-    let _watchdog = watchdog(MINUTE);
     for kind in schedulers() {
+        let _watchdog = watchdog(MINUTE);
         builder(kind, 4).build().unwrap().install(|| {
             // What is refused from now on is refused to nobody.
             wait_until(the_others_sleep);
