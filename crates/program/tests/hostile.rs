@@ -48,7 +48,7 @@ fn another_file_or_another_version_says_what_to_do() {
 
 #[test]
 fn a_section_that_a_version_does_not_have_yet_is_refused_there() {
-    let sections = sections(&file(&with_work(small())));
+    let both = [with_work(small()), spotted()].map(|program| sections(&file(&program)));
     let first = |tag: &[u8; 4]| match tag {
         b"PLAC" | b"CLAS" | b"WORK" => 2,
         b"SITE" | b"ORIG" => 3,
@@ -57,9 +57,9 @@ fn a_section_that_a_version_does_not_have_yet_is_refused_there() {
         _ => 1,
     };
     let mut refused = 0;
-    for section in &sections[1..] {
+    for (meta, section) in both.iter().flat_map(|all| all[1..].iter().map(|one| (&all[0], one))) {
         for version in 1..=7 {
-            let mut file = forge(&[sections[0].clone(), section.clone()]);
+            let mut file = forge(&[meta.clone(), section.clone()]);
             file[8] = version;
             let error = Program::read(&file[..]).unwrap_err().to_string();
             let is_unknown = error.contains("has no such section");

@@ -222,7 +222,7 @@ impl Hardware {
             no
         };
         let taken = if self.atomics.has(line) {
-            self.taken(worker, touch, line, &access, passed, latency, each)
+            self.taken(worker, touch, line, &access, passed, latency)
         } else {
             None
         };
@@ -231,7 +231,6 @@ impl Hardware {
 
     /// `worker` touches a line of atomics: when it has it, where it takes it from others.
     #[cold]
-    #[expect(clippy::too_many_arguments, reason = "all that is known of the touch")]
     fn taken(
         &mut self,
         worker: WorkerId,
@@ -240,13 +239,13 @@ impl Hardware {
         access: &Access,
         passed: Ticks,
         latency: Ticks,
-        each: u64,
     ) -> Option<Ticks> {
         self.atomics.note(worker, line);
         let own = matches!(access.found, Found::Own(cluster) if self.level(cluster).private);
         (touch.write && (access.invalidated || !own)).then(|| {
             let way = self.way(worker, line, own, latency);
-            self.atomics.take(line, passed, Ticks(way.0 / (self.each / each)))
+            // Of a sample they are hot lines, each of which stands for itself only.
+            self.atomics.take(line, passed, Ticks(way.0 / self.each))
         })
     }
 
