@@ -185,7 +185,7 @@ impl Drop for Opened<'_> {
 
 #[cfg(not(loom))]
 mod current {
-    use std::{mem::MaybeUninit, ptr::NonNull};
+    use std::ptr::NonNull;
 
     use super::StealRequests;
     use crate::threads::primitive::thread_local;
@@ -198,15 +198,34 @@ mod current {
     /// Whether the calling thread is a worker in an inlined region to which no steal request came.
     #[inline(always)]
     pub(crate) fn is_inlined() -> bool {
-        // The address of a local variable is close to the caller's stack pointer.
-        let here = MaybeUninit::<u8>::uninit();
-        STEAL_REQUESTS.with(|requests| requests.is_inlined((&raw const here).addr()))
+        let here = stack_pointer();
+        STEAL_REQUESTS.with(|requests| requests.is_inlined(here))
     }
 
-    /// The stack pointer, approximately.
-    #[inline(never)]
+    /// The caller's stack pointer. The address of a local variable is not always close to it:
+    /// AddressSanitizer has variables elsewhere.
+    #[inline(always)]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     pub(crate) fn stack_pointer() -> usize {
-        let here = MaybeUninit::<u8>::uninit();
+        let pointer;
+        // SAFETY: it reads a register, and nothing else.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        }
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        }
+        pointer
+    }
+
+    /// The caller's stack pointer, approximately.
+    #[inline(never)]
+    #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
+    pub(crate) fn stack_pointer() -> usize {
+        let here = std::mem::MaybeUninit::<u8>::uninit();
         (&raw const here).addr()
     }
 
