@@ -480,8 +480,7 @@ fn chains(
         let parent = cluster.parent.map_or(NONE, |p| p.0.wrapping_sub(1));
         let under = (cluster.workers.start, cluster.workers.end);
         let above = (parent != NONE).then(|| &clusters[parent as usize + 1]);
-        let same_workers =
-            above.is_some_and(|a| a.workers == cluster.workers && a.children.len() == 1);
+        let same_workers = above.is_some_and(|a| a.workers == cluster.workers);
         let inner_of_chain = same_workers && !attached[cluster.parent.map_or(0, |p| p.index())];
         let this = i as u32 - 1;
         let chain = if inner_of_chain {
