@@ -266,7 +266,7 @@ fn what_a_worker_is_refused_another_is_woken_for() {
 }
 
 #[test]
-fn two_things_that_a_worker_is_refused_reach_two_others() {
+fn all_that_a_worker_is_refused_reaches_others() {
     // Both notifications may rely on the worker that is refused.
     model(1, || {
         let shared = Arc::new(Shared::refusing(3, true, false));
