@@ -17,8 +17,8 @@ pub const BUDGET: u64 = 1_500_000_000;
 pub enum Seeds {
     /// The same for all.
     Fixed(NonZeroU32),
-    /// 3, then up to 20 for each scheduler whose ratio of times to the first has an interval that is
-    /// not [narrow](crate::Interval::is_narrow).
+    /// 3, then up to 20 for each scheduler whose ratio of times to the first has an interval that
+    /// is not [narrow](crate::Interval::is_narrow).
     ///
     /// Seeds are added in rounds. What a round adds follows from results alone, so it is the same
     /// whatever the number of threads.

@@ -207,17 +207,8 @@ impl<'a> Trials<'a> {
     fn measured_sizes(&mut self, scheduler: SchedulerKind) -> Option<Candidate> {
         self.made += MEASURING;
         let own = OnceLock::new();
-        let footprints = self.footprints.unwrap_or(&own).get_or_init(|| {
-            self.progress.simulating(
-                &self.about.program.meta().name,
-                1,
-                self.about.program.total_touches(),
-            );
-            let advance = |touches| self.progress.advance(touches);
-            let found = kept::footprints(self.about.program, &advance, self.progress);
-            self.progress.finished();
-            found
-        });
+        let find = || kept::footprints_alone(self.about.program, self.progress);
+        let footprints = self.footprints.unwrap_or(&own).get_or_init(find);
         self.about.with_sizes(footprints, scheduler)
     }
 

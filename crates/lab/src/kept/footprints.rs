@@ -2,15 +2,15 @@
 //! through all touches.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use befit_machine::Lines;
 use befit_program::{Footprint, Program};
 
-use super::{bound, results::LEAST, used};
-use crate::{OutputFile, Progress, matrix, recording};
+use super::{bound, read, results::LEAST, used, write};
+use crate::{Progress, matrix, recording};
 
 /// Of more tasks it is not kept: the file would be larger than many a recording.
 const MOST_TASKS: u32 = 1 << 20;
@@ -36,6 +36,14 @@ pub(crate) fn footprints(
     footprints
 }
 
+/// The same where nothing else is simulated meanwhile: `progress` shows how far it is.
+pub(crate) fn footprints_alone(program: &Program, progress: &dyn Progress) -> Vec<Footprint> {
+    progress.simulating(&program.meta().name, 1, program.total_touches());
+    let found = footprints(program, &|touches| progress.advance(touches), progress);
+    progress.finished();
+    found
+}
+
 /// Where they are kept; `None` where they are not.
 fn file(program: &Program) -> Option<PathBuf> {
     if program.total_touches() < LEAST || program.tasks() > MOST_TASKS {
@@ -47,7 +55,7 @@ fn file(program: &Program) -> Option<PathBuf> {
 
 /// What is kept in `file`. A damaged file counts as none.
 fn find(file: &Path, program: &Program) -> Option<Vec<Footprint>> {
-    let found: Vec<[u64; 2]> = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    let found: Vec<[u64; 2]> = read(file)?;
     let lines = u64::from(program.lines());
     let is_possible = |[task, strand]: &[u64; 2]| strand <= task && *task <= lines;
     if found.len() != program.tasks() as usize || !found.iter().all(is_possible) {
@@ -60,11 +68,9 @@ fn find(file: &Path, program: &Program) -> Option<Vec<Footprint>> {
 }
 
 fn keep(file: &Path, footprints: &[Footprint]) -> io::Result<()> {
-    let folder = file.parent().expect("in a folder");
-    fs::create_dir_all(folder)?;
     let numbers: Vec<_> = footprints.iter().map(|found| [found.task.0, found.strand.0]).collect();
-    OutputFile::create(file)?.commit(&serde_json::to_vec(&numbers)?)?;
-    if let Some(kept) = folder.parent() {
+    write(file, &numbers)?;
+    if let Some(kept) = file.parent().and_then(Path::parent) {
         bound(kept);
     }
     Ok(())
@@ -93,7 +99,7 @@ mod tests {
         assert_eq!(damaged(&|all| all.truncate(1)), None);
         assert_eq!(damaged(&|all| all[0].task = Lines(u64::from(program.lines()) + 1)), None);
         assert_eq!(damaged(&|all| all[0].strand = Lines(all[0].task.0 + 1)), None);
-        fs::write(&file, b"[[1, 2").unwrap();
+        std::fs::write(&file, b"[[1, 2").unwrap();
         assert_eq!(find(&file, &program), None);
     }
 

@@ -12,11 +12,12 @@ use std::{
 };
 
 use befit_machine::Bytes;
+use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) use footprints::footprints;
+pub(crate) use footprints::{footprints, footprints_alone};
 pub(crate) use results::Results;
 
-use crate::{LabError, recording};
+use crate::{LabError, OutputFile, recording};
 
 /// Recordings and results together have no more, unless [`Kept::bound`] is told otherwise.
 pub const MOST: Bytes = Bytes(16 << 30);
@@ -168,6 +169,17 @@ pub(crate) fn used(file: &Path) {
         .append(true)
         .open(file)
         .and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// What is kept in `file` as JSON. A damaged file counts as none.
+pub(crate) fn read<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
+}
+
+/// Keeps `what` in `file` as JSON.
+pub(crate) fn write(file: &Path, what: &impl Serialize) -> io::Result<()> {
+    file.parent().map_or(Ok(()), fs::create_dir_all)?;
+    OutputFile::create(file)?.commit(&serde_json::to_vec(what)?)
 }
 
 /// What is in a folder; nothing where there is none.

@@ -3,7 +3,7 @@
 //! was, and one with another scheduler simulates only that.
 
 use std::{
-    fs, io,
+    fs,
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -14,8 +14,8 @@ use befit_sched::Breakdown;
 use befit_sim::{Account, Contended, LevelCounts, Occupancy, Outcome, Part, Settings};
 use serde::{Deserialize, Serialize};
 
-use super::{bound, used};
-use crate::{OutputFile, Progress, matrix, recording};
+use super::{bound, read, used, write};
+use crate::{Progress, matrix, recording};
 
 /// Simulations of fewer touches are not kept: they take less than a second.
 pub(super) const LEAST: u64 = 10_000_000;
@@ -65,7 +65,7 @@ impl<'a> Results<'a> {
         groups: Option<LineGroups>,
     ) -> Option<Outcome> {
         let file = self.file(machine, settings, groups);
-        let found: Stored = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
+        let found: Stored = read(&file)?;
         used(&file);
         found.outcome()
     }
@@ -81,12 +81,8 @@ impl<'a> Results<'a> {
         if self.failed.load(Ordering::Relaxed) {
             return;
         }
-        let keep = || -> io::Result<()> {
-            fs::create_dir_all(&self.folder)?;
-            let file = self.file(machine, settings, groups);
-            OutputFile::create(&file)?.commit(&serde_json::to_vec(&Stored::of(outcome))?)
-        };
-        match keep() {
+        let file = self.file(machine, settings, groups);
+        match write(&file, &Stored::of(outcome)) {
             Ok(()) => self.added.store(true, Ordering::Relaxed),
             Err(why) if !self.failed.swap(true, Ordering::Relaxed) => {
                 let folder = self.folder.display();

@@ -11,7 +11,7 @@ use befit_program::Program;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::cell::Group;
-use crate::{LabError, OutputFile, Progress, SimulationPlan, recording};
+use crate::{LabError, Progress, SimulationPlan, kept, recording};
 
 /// The folder of groups.
 pub(super) struct Kept<'a> {
@@ -41,16 +41,11 @@ impl<'a> Kept<'a> {
         let Some(own) = self.own else { return simulate() };
         let key = xxhash_rust::xxh3::xxh3_128(format!("{own} {content} {plan:?}").as_bytes());
         let file = self.folder.join(format!("{key:032x}.json"));
-        let found = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let Some(group) = found {
+        if let Some(group) = kept::read(&file) {
             return Ok(group);
         }
         let group = simulate()?;
-        let keep = || -> io::Result<()> {
-            fs::create_dir_all(&self.folder)?;
-            OutputFile::create(&file)?.commit(&serde_json::to_vec(&group)?)
-        };
-        if let Err(why) = keep() {
+        if let Err(why) = kept::write(&file, &group) {
             let folder = self.folder.display();
             self.progress.note(&format!("cannot keep results in {folder}: {why}"));
             self.own = None; // one note is enough

@@ -96,10 +96,7 @@ impl LearnedSizes {
         sigma: f64,
         progress: &dyn Progress,
     ) -> Self {
-        progress.simulating(&program.meta().name, 1, program.total_touches());
-        let advance = |touches| progress.advance(touches);
-        let footprints = kept::footprints(program, &advance, progress);
-        progress.finished();
+        let footprints = kept::footprints_alone(program, progress);
         let line = program.meta().line_size;
         let caches = largest_caches(machine).into_iter().map(|(_, size)| size);
         let thresholds = Thresholds::new(caches, sigma);

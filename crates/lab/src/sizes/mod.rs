@@ -95,10 +95,7 @@ impl Sizes {
         worst: usize,
         progress: &dyn Progress,
     ) -> Self {
-        progress.simulating(&program.meta().name, 1, program.total_touches());
-        let advance = |touches| progress.advance(touches);
-        let footprints = kept::footprints(program, &advance, progress);
-        progress.finished();
+        let footprints = kept::footprints_alone(program, progress);
         let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);
         let caches = largest_caches(machine);
         let thresholds = Thresholds::new(caches.iter().map(|(_, size)| *size), sigma);

@@ -211,19 +211,27 @@ mod current {
         // SAFETY: it reads a register, and nothing else.
         #[cfg(target_arch = "x86_64")]
         unsafe {
-            std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+            std::arch::asm!(
+                "mov {}, rsp",
+                out(reg) pointer,
+                options(nomem, nostack, preserves_flags),
+            );
         }
         // SAFETY: as above.
         #[cfg(target_arch = "aarch64")]
         unsafe {
-            std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+            std::arch::asm!(
+                "mov {}, sp",
+                out(reg) pointer,
+                options(nomem, nostack, preserves_flags),
+            );
         }
         pointer
     }
 
     /// The caller's stack pointer, approximately.
     #[inline(never)]
-    #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
     pub(crate) fn stack_pointer() -> usize {
         let here = std::mem::MaybeUninit::<u8>::uninit();
         (&raw const here).addr()
