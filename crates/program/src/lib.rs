@@ -60,6 +60,7 @@ pub use class::{Begin, Class, ClassId, ClassWork, End, PlaceId, Timing, WorkRun}
 pub use codec::Touches;
 pub use file::{ReadError, WriteError, can_be_written, write_whole};
 pub use footprints::Footprint;
+pub use hot::{Classes, Spread};
 pub use model::{Declared, Meta, Op, RawTouch, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;
 pub use sample::{KeptTouch, LineGroups, Sample};

@@ -9,8 +9,8 @@ use std::{
 use befit_machine::Lines;
 use befit_program::{Footprint, Program};
 
-use super::{bound, read, results::LEAST, used, write};
-use crate::{Progress, matrix, recording};
+use super::{add, file_of, read, used};
+use crate::Progress;
 
 /// Of more tasks it is not kept: the file would be larger than many a recording.
 const MOST_TASKS: u32 = 1 << 20;
@@ -46,11 +46,7 @@ pub(crate) fn footprints_alone(program: &Program, progress: &dyn Progress) -> Ve
 
 /// Where they are kept; `None` where they are not.
 fn file(program: &Program) -> Option<PathBuf> {
-    if program.total_touches() < LEAST || program.tasks() > MOST_TASKS {
-        return None;
-    }
-    let folder = recording::kept_folder().ok()?.join("footprints");
-    Some(folder.join(format!("{}.json", matrix::content(program))))
+    file_of(program, "footprints").filter(|_| program.tasks() <= MOST_TASKS)
 }
 
 /// What is kept in `file`. A damaged file counts as none.
@@ -69,11 +65,7 @@ fn find(file: &Path, program: &Program) -> Option<Vec<Footprint>> {
 
 fn keep(file: &Path, footprints: &[Footprint]) -> io::Result<()> {
     let numbers: Vec<_> = footprints.iter().map(|found| [found.task.0, found.strand.0]).collect();
-    write(file, &numbers)?;
-    if let Some(kept) = file.parent().and_then(Path::parent) {
-        bound(kept);
-    }
-    Ok(())
+    add(file, &numbers)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod footprints;
 mod results;
+mod spreads;
 
 use std::{
     fs, io,
@@ -12,12 +13,14 @@ use std::{
 };
 
 use befit_machine::Bytes;
+use befit_program::Program;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub(crate) use footprints::{footprints, footprints_alone};
 pub(crate) use results::Results;
+pub(crate) use spreads::Spreads;
 
-use crate::{LabError, OutputFile, recording};
+use crate::{LabError, OutputFile, matrix, recording};
 
 /// Recordings and results together have no more, unless [`Kept::bound`] is told otherwise.
 pub const MOST: Bytes = Bytes(16 << 30);
@@ -27,7 +30,7 @@ pub const MOST: Bytes = Bytes(16 << 30);
 pub enum KeptKind {
     /// Recordings of programs.
     Recordings,
-    /// What simulations have found, cells of the matrix, and what tasks touch.
+    /// What simulations have found, cells of the matrix, and what passes through all touches have.
     Results,
     /// Programs that were built with instrumentation, or to be timed.
     Builds,
@@ -103,7 +106,7 @@ impl Kept {
                     things.push(KeptThing::of(KeptKind::Recordings, path)?);
                 }
             }
-            for folder in ["footprints", "matrix", "results"] {
+            for folder in ["footprints", "matrix", "results", "spreads"] {
                 for path in entries(&self.folder.join(folder))? {
                     things.push(KeptThing::of(KeptKind::Results, path)?);
                 }
@@ -180,6 +183,25 @@ pub(crate) fn read<T: DeserializeOwned>(file: &Path) -> Option<T> {
 pub(crate) fn write(file: &Path, what: &impl Serialize) -> io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)?;
     OutputFile::create(file)?.commit(&serde_json::to_vec(what)?)
+}
+
+/// Where in `folder` something about a program is kept by its content; `None` of a small program,
+/// of which nothing is.
+fn file_of(program: &Program, folder: &str) -> Option<PathBuf> {
+    if program.total_touches() < results::LEAST {
+        return None;
+    }
+    let folder = recording::kept_folder().ok()?.join(folder);
+    Some(folder.join(format!("{}.json", matrix::content(program))))
+}
+
+/// Keeps `what` in `file` as JSON, and all that is kept within its bound.
+fn add(file: &Path, what: &impl Serialize) -> io::Result<()> {
+    write(file, what)?;
+    if let Some(kept) = file.parent().and_then(Path::parent) {
+        bound(kept);
+    }
+    Ok(())
 }
 
 /// What is in a folder; nothing where there is none.

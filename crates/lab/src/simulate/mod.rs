@@ -9,7 +9,7 @@ use befit_sim::{Bounds, Costs, Outcome, Settings};
 
 use crate::{
     Interval, LabError, Progress, Sampled, Sampling, Seeds, Summary,
-    kept::Results,
+    kept::{Results, Spreads},
     parallel::{self, threads},
     sampling::Samples,
     seeds,
@@ -103,8 +103,10 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let results = Results::open(program, progress);
-        self.simulate_on(threads(), program, true, results.as_ref(), progress)
+        let (results, spreads) = (Results::open(program, progress), Spreads::tell(program));
+        let found = self.simulate_on(threads(), program, true, results.as_ref(), progress);
+        spreads.keep(progress);
+        found
     }
 
     /// As [`Self::simulate`], for who does not read [`Summary::account`] and

@@ -1,0 +1,115 @@
+//! How the touches of large recordings are spread, and which lines are hot, by the recording's
+//! content: to find it takes a pass through all touches.
+
+use std::path::PathBuf;
+
+use befit_program::{Program, Spread};
+use serde::{Deserialize, Serialize};
+
+use super::{add, file_of, read, used};
+use crate::Progress;
+
+/// What was kept of one program.
+pub(crate) struct Spreads<'a> {
+    program: &'a Program,
+    file: Option<PathBuf>,
+    /// So many were known before.
+    known: usize,
+}
+
+/// A [`Spread`] in a file.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    coarser: u32,
+    hot: Vec<(u32, u64)>,
+    fresh: Vec<u64>,
+}
+
+impl<'a> Spreads<'a> {
+    /// Tells `program` what was kept of it. A damaged file counts as none.
+    pub(crate) fn tell(program: &'a Program) -> Self {
+        Self::tell_from(file_of(program, "spreads"), program)
+    }
+
+    fn tell_from(file: Option<PathBuf>, program: &'a Program) -> Self {
+        if let Some(file) = &file
+            && let Some(kept) = read::<Vec<Stored>>(file)
+        {
+            used(file);
+            program.know(kept.into_iter().filter_map(Stored::spread).collect());
+        }
+        Self { program, file, known: program.spreads().len() }
+    }
+
+    /// Keeps what was found since. A failure stops nothing, and gives a note.
+    pub(crate) fn keep(self, progress: &dyn Progress) {
+        let spreads = self.program.spreads();
+        let Some(file) = self.file.filter(|_| spreads.len() > self.known) else { return };
+        let stored: Vec<_> = spreads.iter().map(Stored::of).collect();
+        if let Err(why) = add(&file, &stored) {
+            let file = file.display();
+            progress.note(&format!("cannot keep how touches are spread in {file}: {why}"));
+        }
+    }
+}
+
+impl Stored {
+    fn of(spread: &Spread) -> Self {
+        let Spread { coarser, hot, fresh } = spread;
+        Self { coarser: *coarser, hot: hot.clone(), fresh: fresh.to_vec() }
+    }
+
+    /// `None` of one with another number of classes.
+    fn spread(self) -> Option<Spread> {
+        let fresh = self.fresh.try_into().ok()?;
+        Some(Spread { coarser: self.coarser, hot: self.hot, fresh })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, num::NonZeroUsize};
+
+    use befit_program::LineGroups;
+
+    use super::*;
+    use crate::{Silent, testing};
+
+    #[test]
+    fn how_touches_are_spread_is_found_once_for_each_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("spreads/one.json");
+        let tell = |program| Spreads::tell_from(Some(file.clone()), program);
+        let program = testing::program();
+        tell(&program).keep(&Silent);
+        assert!(!file.exists(), "nothing was found");
+        let spreads = tell(&program);
+        let groups = LineGroups::new(1, 64, 2).unwrap();
+        program.heaviest_group(groups, NonZeroUsize::MIN);
+        spreads.keep(&Silent);
+        let again = testing::program();
+        assert_eq!(again.spreads(), []);
+        let spreads = tell(&again);
+        assert_eq!(again.spreads(), program.spreads());
+        assert_eq!(again.spreads().len(), 1);
+        let written = fs::metadata(&file).unwrap().modified().unwrap();
+        spreads.keep(&Silent);
+        assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), written, "nothing is new");
+    }
+
+    #[test]
+    fn a_damaged_file_and_another_number_of_classes_tell_nothing() {
+        let (folder, program) = (tempfile::tempdir().unwrap(), testing::program());
+        let file = folder.path().join("one.json");
+        for text in ["[{\"coarser\": 0", r#"[{"coarser": 0, "hot": [], "fresh": [1]}]"#] {
+            fs::write(&file, text).unwrap();
+            Spreads::tell_from(Some(file.clone()), &program);
+            assert_eq!(program.spreads(), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn of_small_programs_nothing_is_kept() {
+        assert_eq!(Spreads::tell(&testing::program()).file, None);
+    }
+}
