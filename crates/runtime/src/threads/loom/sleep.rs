@@ -33,8 +33,8 @@ struct Shared {
     alarm: AtomicBool,
     /// How many things have been taken, where a model counts them.
     taken: AtomicUsize,
-    /// Workers that have told that they look again after a while.
-    watchers: Mutex<Vec<usize>>,
+    /// Workers that have told that they are about to sleep.
+    tellers: Mutex<Vec<usize>>,
     told: Condvar,
 }
 
@@ -48,8 +48,8 @@ impl Shared {
         let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
         let (ready, hint) = (Mutex::new(0), AtomicUsize::new(0));
         let (alarm, taken) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let (watchers, told) = (Mutex::new(Vec::new()), Condvar::new());
-        Self { sleep, latches, ready, hint, may_refuse, may_be_stuck, alarm, taken, watchers, told }
+        let (tellers, told) = (Mutex::new(Vec::new()), Condvar::new());
+        Self { sleep, latches, ready, hint, may_refuse, may_be_stuck, alarm, taken, tellers, told }
     }
 
     fn add(&self) {
@@ -70,11 +70,17 @@ impl Shared {
         self.sleep.notify(notification, || threads.clone(), None);
     }
 
-    /// Until thread `me` has told that it looks again after a while.
-    fn await_watcher(&self, me: usize) {
-        let mut watchers = lock(&self.watchers);
-        while !watchers.contains(&me) {
-            watchers = self.told.wait(watchers).unwrap();
+    /// Thread `me` tells that it is about to sleep.
+    fn tell(&self, me: usize) {
+        lock(&self.tellers).push(me);
+        self.told.notify_one();
+    }
+
+    /// Until thread `me` has told that it is about to sleep.
+    fn await_sleep(&self, me: usize) {
+        let mut tellers = lock(&self.tellers);
+        while !tellers.contains(&me) {
+            tellers = self.told.wait(tellers).unwrap();
         }
     }
 
@@ -103,7 +109,7 @@ impl Shared {
 
     /// One that is refused everything, as long as there is no alarm.
     fn refused(&self) -> Waiting<'_> {
-        Waiting { shared: self, refused: usize::MAX, held: false, tells: None }
+        Waiting { shared: self, refused: usize::MAX, held: false, sleeps: None, watches: None }
     }
 
     fn wait_as(&self, waiting: Waiting<'_>, me: usize) -> bool {
@@ -122,8 +128,10 @@ struct Waiting<'a> {
     /// So many things the policy refuses it, as long as there is no alarm.
     refused: usize,
     held: bool,
-    /// Thread so and so tells when it is about to sleep and look again after a while.
-    tells: Option<usize>,
+    /// Thread so and so tells when it is about to sleep.
+    sleeps: Option<usize>,
+    /// The same, if it looks again after a while.
+    watches: Option<usize>,
 }
 
 impl Search for Waiting<'_> {
@@ -135,6 +143,9 @@ impl Search for Waiting<'_> {
     }
 
     fn look_before_sleep(&self) -> Option<()> {
+        if let Some(me) = self.sleeps {
+            self.shared.tell(me);
+        }
         None
     }
 
@@ -151,9 +162,8 @@ impl Search for Waiting<'_> {
     }
 
     fn may_watch(&self) -> bool {
-        if let Some(me) = self.tells {
-            lock(&self.shared.watchers).push(me);
-            self.shared.told.notify_one();
+        if let Some(me) = self.watches {
+            self.shared.tell(me);
         }
         true
     }
@@ -209,11 +219,18 @@ fn a_worker_that_goes_to_sleep_does_not_miss_what_is_added_meanwhile() {
     });
 }
 
-#[test]
-fn two_notifications_reach_two_workers_though_one_may_rely_on_the_other() {
-    model(2, || {
+/// Two things are added while workers 0 and 1 wait. If `asleep`, worker 1 is asleep by then, or
+/// about to be.
+fn model_of_two_notifications(preemptions: usize, asleep: bool) {
+    model(preemptions, move || {
         let shared = Shared::new(2);
-        let taking = beside(&shared, |shared| assert!(shared.wait(1)));
+        let taking = beside(&shared, move |shared| {
+            let waiting = Waiting { refused: 0, sleeps: asleep.then_some(1), ..shared.refused() };
+            assert!(shared.wait_as(waiting, 1));
+        });
+        if asleep {
+            shared.await_sleep(1);
+        }
         let adding = beside(&shared, |shared| {
             shared.add();
             shared.add();
@@ -222,6 +239,22 @@ fn two_notifications_reach_two_workers_though_one_may_rely_on_the_other() {
         taking.join().unwrap();
         adding.join().unwrap();
     });
+}
+
+#[test]
+fn two_notifications_reach_two_workers_though_one_may_rely_on_the_other() {
+    model_of_two_notifications(1, false);
+}
+
+#[test]
+fn two_notifications_reach_two_workers_though_one_sleeps() {
+    model_of_two_notifications(2, true);
+}
+
+#[test]
+#[ignore = "minutes: .ci/long loom"]
+fn two_notifications_reach_two_workers_in_more_orders() {
+    model_of_two_notifications(2, false);
 }
 
 #[test]
@@ -265,19 +298,23 @@ fn what_a_worker_is_refused_another_is_woken_for() {
     model_of_a_refusal(true, [false, false]);
 }
 
-#[test]
-fn all_that_a_worker_is_refused_reaches_others() {
-    // Both notifications may rely on the worker that is refused.
-    model(1, || {
+/// Worker 0 is refused the two things that come, and workers 1 and 2 get them. If `asleep`, these
+/// are asleep by then, or about to be. Both notifications may rely on the one that is refused.
+fn model_of_two_refusals(asleep: bool) {
+    model(1, move || {
         let shared = Arc::new(Shared::refusing(3, true, false));
         let taking = [1, 2].map(|me| {
             beside(&shared, move |shared| {
-                assert!(shared.wait(me));
+                let sleeps = asleep.then_some(me);
+                assert!(shared.wait_as(Waiting { refused: 0, sleeps, ..shared.refused() }, me));
                 if shared.taken.fetch_add(1, SeqCst) == 1 {
                     shared.set_latch(0);
                 }
             })
         });
+        if asleep {
+            [1, 2].into_iter().for_each(|me| shared.await_sleep(me));
+        }
         let adding = beside(&shared, |shared| {
             shared.add();
             shared.add();
@@ -289,15 +326,26 @@ fn all_that_a_worker_is_refused_reaches_others() {
 }
 
 #[test]
+fn all_that_a_worker_is_refused_reaches_others() {
+    model_of_two_refusals(true);
+}
+
+#[test]
+#[ignore = "minutes: .ci/long loom"]
+fn all_that_a_worker_is_refused_reaches_others_asleep_or_not() {
+    model_of_two_refusals(false);
+}
+
+#[test]
 fn what_is_bound_to_a_worker_that_does_not_sleep_is_watched() {
     model(2, || {
         let shared = Arc::new(Shared::refusing(2, true, false));
         let adding = beside(&shared, |shared| {
             shared.add_for(1..2);
-            shared.await_watcher(0);
+            shared.await_sleep(0);
             shared.set_latch(0);
         });
-        assert!(!shared.wait_as(Waiting { tells: Some(0), ..shared.refused() }, 0));
+        assert!(!shared.wait_as(Waiting { watches: Some(0), ..shared.refused() }, 0));
         adding.join().unwrap();
     });
 }
@@ -308,19 +356,21 @@ fn when_a_watcher_leaves_another_watches() {
         let shared = Arc::new(Shared::refusing(3, true, false));
         shared.change(|ready| *ready = 1);
         let leaving = beside(&shared, |shared| {
-            assert!(shared.wait_as(Waiting { refused: 1, tells: Some(1), ..shared.refused() }, 1));
+            assert!(
+                shared.wait_as(Waiting { refused: 1, watches: Some(1), ..shared.refused() }, 1)
+            );
         });
-        shared.await_watcher(1);
+        shared.await_sleep(1);
         assert!(shared.take(0));
         // Thread 0 sleeps without a limit. What comes first thread 1 is refused, too.
         let adding = beside(&shared, |shared| {
             shared.add_for(2..3);
             shared.add_for(1..2);
             leaving.join().unwrap();
-            shared.await_watcher(0);
+            shared.await_sleep(0);
             shared.set_latch(0);
         });
-        assert!(!shared.wait_as(Waiting { tells: Some(0), ..shared.refused() }, 0));
+        assert!(!shared.wait_as(Waiting { watches: Some(0), ..shared.refused() }, 0));
         adding.join().unwrap();
     });
 }
