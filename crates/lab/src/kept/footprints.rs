@@ -9,7 +9,7 @@ use std::{
 use befit_machine::Lines;
 use befit_program::{Footprint, Program};
 
-use super::{add, file_of, read, used};
+use super::{add, content, file_of, read, used};
 use crate::Progress;
 
 /// Of more tasks it is not kept: the file would be larger than many a recording.
@@ -46,7 +46,10 @@ pub(crate) fn footprints_alone(program: &Program, progress: &dyn Progress) -> Ve
 
 /// Where they are kept; `None` where they are not.
 fn file(program: &Program) -> Option<PathBuf> {
-    file_of(program, "footprints").filter(|_| program.tasks() <= MOST_TASKS)
+    if program.tasks() > MOST_TASKS {
+        return None;
+    }
+    file_of(&content(program)?, "footprints")
 }
 
 /// What is kept in `file`. A damaged file counts as none.

@@ -185,14 +185,16 @@ pub(crate) fn write(file: &Path, what: &impl Serialize) -> io::Result<()> {
     OutputFile::create(file)?.commit(&serde_json::to_vec(what)?)
 }
 
-/// Where in `folder` something about a program is kept by its content; `None` of a small program,
-/// of which nothing is.
-fn file_of(program: &Program, folder: &str) -> Option<PathBuf> {
-    if program.total_touches() < results::LEAST {
-        return None;
-    }
+/// The content of a program, by which things about it are kept; `None` of a small one, of which
+/// nothing is. Takes a pass through the whole recording.
+pub(crate) fn content(program: &Program) -> Option<String> {
+    (program.total_touches() >= results::LEAST).then(|| matrix::content(program))
+}
+
+/// Where in `folder` something about a program of this content is kept.
+fn file_of(content: &str, folder: &str) -> Option<PathBuf> {
     let folder = recording::kept_folder().ok()?.join(folder);
-    Some(folder.join(format!("{}.json", matrix::content(program))))
+    Some(folder.join(format!("{content}.json")))
 }
 
 /// Keeps `what` in `file` as JSON, and all that is kept within its bound.

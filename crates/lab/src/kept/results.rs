@@ -9,13 +9,13 @@ use std::{
 };
 
 use befit_machine::{Bytes, Cycles, Level, Lines, Machine};
-use befit_program::{LineGroups, Program};
+use befit_program::LineGroups;
 use befit_sched::Breakdown;
 use befit_sim::{Account, Contended, LevelCounts, Occupancy, Outcome, Part, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::{bound, read, used, write};
-use crate::{Progress, matrix, recording};
+use crate::{Progress, recording};
 
 /// Simulations of fewer touches are not kept: they take less than a second.
 pub(super) const LEAST: u64 = 10_000_000;
@@ -33,15 +33,11 @@ pub(crate) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Those of `program`. None of a small program, and none where this program cannot be read or
-    /// has no folder.
-    pub(crate) fn open(program: &Program, progress: &'a dyn Progress) -> Option<Self> {
-        if program.total_touches() < LEAST {
-            return None;
-        }
+    /// Those of a program of this content. None where this program cannot be read or has no folder.
+    pub(crate) fn open(content: &str, progress: &'a dyn Progress) -> Option<Self> {
         let own = std::env::current_exe().and_then(fs::read).ok()?;
         let folder = recording::kept_folder().ok()?.join("results");
-        let of = format!("{:032x} {}", xxhash_rust::xxh3::xxh3_128(&own), matrix::content(program));
+        let of = format!("{:032x} {}", xxhash_rust::xxh3::xxh3_128(&own), content);
         Some(Self::at(folder, of, progress))
     }
 

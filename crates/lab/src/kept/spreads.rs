@@ -26,9 +26,10 @@ struct Stored {
 }
 
 impl<'a> Spreads<'a> {
-    /// Tells `program` what was kept of it. A damaged file counts as none.
-    pub(crate) fn tell(program: &'a Program) -> Self {
-        Self::tell_from(file_of(program, "spreads"), program)
+    /// Tells `program` what was kept of its `content`; nothing is without one. A damaged file
+    /// counts as none.
+    pub(crate) fn tell(program: &'a Program, content: Option<&str>) -> Self {
+        Self::tell_from(content.and_then(|content| file_of(content, "spreads")), program)
     }
 
     fn tell_from(file: Option<PathBuf>, program: &'a Program) -> Self {
@@ -73,7 +74,7 @@ mod tests {
     use befit_program::LineGroups;
 
     use super::*;
-    use crate::{Silent, testing};
+    use crate::{Silent, kept::content, testing};
 
     #[test]
     fn how_touches_are_spread_is_found_once_for_each_recording() {
@@ -110,6 +111,7 @@ mod tests {
 
     #[test]
     fn of_small_programs_nothing_is_kept() {
-        assert_eq!(Spreads::tell(&testing::program()).file, None);
+        let program = testing::program();
+        assert_eq!(Spreads::tell(&program, content(&program).as_deref()).file, None);
     }
 }

@@ -9,7 +9,7 @@ use befit_sim::{Bounds, Costs, Outcome, Settings};
 
 use crate::{
     Interval, LabError, Progress, Sampled, Sampling, Seeds, Summary,
-    kept::{Results, Spreads},
+    kept::{self, Results, Spreads},
     parallel::{self, threads},
     sampling::Samples,
     seeds,
@@ -103,7 +103,10 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let (results, spreads) = (Results::open(program, progress), Spreads::tell(program));
+        let content = kept::content(program);
+        let content = content.as_deref();
+        let results = content.and_then(|content| Results::open(content, progress));
+        let spreads = Spreads::tell(program, content);
         let found = self.simulate_on(threads(), program, true, results.as_ref(), progress);
         spreads.keep(progress);
         found

@@ -205,13 +205,11 @@ impl Program {
 
     fn may_have(&self, spread: &Spread) -> bool {
         let Spread { coarser, hot, fresh } = spread;
-        let last = self.lines().saturating_sub(1).checked_shr(*coarser);
-        let is_line = |line: u32| last.is_some_and(|last| line <= last);
+        let Some(last) = self.lines().saturating_sub(1).checked_shr(*coarser) else { return false };
         let touches = hot.iter().map(|(_, touches)| touches).chain(fresh);
         let sum = touches.fold(0, |sum: u64, touches| sum.saturating_add(*touches));
-        let all = self.total_touches();
-        let is_possible = hot.iter().all(|(line, _)| is_line(*line)) && sum <= 2 * all;
-        last.is_some() && hot.len() <= MOST && is_possible
+        let are_lines = hot.iter().all(|(line, _)| *line <= last);
+        hot.len() <= MOST && are_lines && sum <= 2 * self.total_touches()
     }
 
     fn pass<R>(&self, coarser: u32, threads: NonZeroUsize, take: impl FnOnce(&Spread) -> R) -> R {

@@ -143,17 +143,16 @@ fn tasks_of_an_outer_scope_run_beside_what_its_tasks_wait_for() {
 }
 
 /// Two tasks that fight for one line.
-fn fighting(name: &str, line: u64) -> Program {
-    let meta = Meta { name: name.into(), line_size: Bytes(64), filter: 1 };
-    let mut builder = ProgramBuilder::new(meta);
-    (0..2).for_each(|_| task(&mut builder, 1, |b| revisit(b, line, true)));
-    builder.sync(ScopeId(1)).unwrap();
-    builder.finish().unwrap()
+fn fighting() -> Program {
+    program(|b| {
+        (0..2).for_each(|_| task(b, 1, |b| revisit(b, 7, true)));
+        b.sync(ScopeId(1)).unwrap();
+    })
 }
 
 #[test]
 fn what_was_found_before_is_told_to_the_same_program_instead_of_a_pass() {
-    let (found, again) = (fighting("one", 7), fighting("one", 7));
+    let (found, again) = (fighting(), fighting());
     assert_eq!(found.spreads(), []);
     let lines = [0, 1].map(|coarser| found.hot_lines(coarser, 1000, NonZeroUsize::MIN));
     let known = found.spreads();
@@ -172,10 +171,10 @@ fn what_was_found_before_is_told_to_the_same_program_instead_of_a_pass() {
 
 #[test]
 fn what_cannot_be_of_a_program_is_not_taken() {
-    let program = fighting("one", 7);
+    let program = fighting();
     hot(&program, 1000);
     let damaged = |change: &dyn Fn(&mut Spread)| {
-        let (program, mut spreads) = (fighting("one", 7), program.spreads());
+        let (program, mut spreads) = (fighting(), program.spreads());
         change(&mut spreads[0]);
         program.know(spreads);
         program.spreads().len()

@@ -1,6 +1,6 @@
 //! Reads memory that may not be there: the kernel does, as a debugger would.
 
-use std::{array, cell::OnceCell, ptr};
+use std::{cell::OnceCell, ptr};
 
 use libc::{c_ulong, iovec};
 
@@ -27,9 +27,8 @@ impl Reader {
     /// of a closure. Where there is no memory they stay as they are. A system call, and
     /// another for each that is not there.
     pub(super) fn pieces(&self, pieces: &mut [(usize, &mut [u64])]) {
-        let none = || iovec { iov_base: ptr::null_mut(), iov_len: 0 };
-        let mut from: [iovec; 2 * WIDTH] = array::from_fn(|_| none());
-        let mut to: [iovec; 2 * WIDTH] = array::from_fn(|_| none());
+        let none = iovec { iov_base: ptr::null_mut(), iov_len: 0 };
+        let (mut from, mut to) = ([none; 2 * WIDTH], [none; 2 * WIDTH]);
         for (i, (address, piece)) in pieces.iter_mut().enumerate() {
             from[i] = there(*address, size_of_val(*piece));
             to[i] = iovec { iov_base: piece.as_mut_ptr().cast(), iov_len: from[i].iov_len };
