@@ -45,6 +45,11 @@ pub(crate) trait Search {
     /// Whether this worker may [have it if nothing happens](Self::look_stalled).
     fn may_watch(&self) -> bool;
 
+    /// Whether there is something that this worker has if nothing happens for long enough.
+    fn watches(&self) -> bool {
+        self.leaves_work() && self.may_watch()
+    }
+
     /// [Notifies](Sleep::notify) again for `cluster`, as this worker does not take what it was
     /// notified of, or not all of it.
     fn pass_on(&self, cluster: ClusterId);
@@ -206,8 +211,7 @@ impl Sleep {
                 break None;
             }
             if self.seen() == seen
-                && search.leaves_work()
-                && search.may_watch()
+                && search.watches()
                 && let Some(still_for) = self.still_for(&idle.refused)
                 && let Some(found) = search.look_stalled(still_for)
             {
@@ -282,7 +286,7 @@ impl Sleep {
         } else if search.is_stuck() && all_sleep() {
             search.raise_alarm();
         } else {
-            let watches = search.leaves_work() && search.may_watch();
+            let watches = search.watches();
             if watches {
                 self.still_for(&idle.refused);
                 self.counts.watchers.fetch_add(1, Relaxed);
