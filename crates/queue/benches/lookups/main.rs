@@ -1,7 +1,7 @@
 //! Batches of look-ups in six large indexes, in each way that a [`Queue`] can run them.
 //!
 //! ```text
-//! cargo run -p befit-queue --release --example lookups -- \
+//! cargo bench -p befit-queue --bench lookups -- \
 //!     [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
 //! ```
 //! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The
@@ -104,7 +104,8 @@ struct Options {
 }
 
 fn main() {
-    let mut args = std::env::args().skip(1);
+    // `cargo bench` adds this to what it was told.
+    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
     let mut number = |default: usize| match args.next() {
         Some(text) => text.parse().unwrap_or_else(|_| panic!("{text:?} is not a number")),
         None => default,
