@@ -16,6 +16,9 @@ const LARGEST: u32 = 64;
 /// `auto` takes no groups of which one has so many times more touches than the mean: most others
 /// lack what that one has, so that neither they nor their interval tell of it.
 const EVEN: f64 = 1.1;
+/// `auto` takes all lines if more than this share of the touches that may miss wait for the line
+/// before, as along pointers: what they wait for is in another group.
+const DEPENDENT: f64 = 0.01;
 /// `auto` begins with samples of this many touches at least, and of this many a strand in the mean:
 /// schedules hang on the times of strands, and of few touches these are far off.
 const LEAST: u64 = 2_000_000;
@@ -30,7 +33,8 @@ pub enum Sampling {
     OneIn(u32),
     /// One in as many, up to 64, as leaves each simulation two million touches and 32 a strand,
     /// groups of lines that are touched about as often as one another, and all intervals within
-    /// [`Sampled::BAR`](crate::Sampled::BAR). All of a smaller program; all on a machine whose
+    /// [`Sampled::BAR`](crate::Sampled::BAR). All of a smaller program; all of one whose loads wait
+    /// for one another; all on a machine whose
     /// caches' sets cannot be divided; and all with one seed, which gives no interval.
     Auto,
 }
@@ -62,22 +66,19 @@ impl Sampling {
                 let good = |one_in: &u32| touches / u64::from(*one_in) >= least;
                 let counts = std::iter::successors(Some(LARGEST), |one_in| Some(one_in / 2));
                 let counts = counts.take_while(|one_in| *one_in > 1).filter(good);
-                Ok(counts.filter_map(of).find(|groups| are_even(program, *groups)))
+                Ok(counts.filter_map(of).find(|groups| why_unfair(program, *groups).is_none()))
             }
         }
     }
 
     /// What there is to say of the groups that were asked for, where they are no fair samples.
     pub(crate) fn doubt(self, program: &Program, groups: LineGroups) -> Option<String> {
-        let doubtful = self != Self::Auto && !are_even(program, groups);
-        doubtful.then(|| {
-            format!(
-                "one line in {} is no fair sample of {}: some lines, at a regular distance, are \
-                 touched more often than others; `--sample auto` takes all where it must",
-                groups.count(),
-                program.meta().name
-            )
-        })
+        let why = why_unfair(program, groups).filter(|_| self != Self::Auto)?;
+        let (count, name) = (groups.count(), &program.meta().name);
+        Some(format!(
+            "one line in {count} is no fair sample of {name}: {why}; `--sample auto` takes all \
+             where it must"
+        ))
     }
 
     /// The groups for another simulation beside results of one line in `one_in`, or of all: for
@@ -121,9 +122,15 @@ impl fmt::Display for Sampling {
     }
 }
 
-/// Whether all groups have about as many touches that may miss.
-fn are_even(program: &Program, groups: LineGroups) -> bool {
-    program.heaviest_group(groups, threads()) <= EVEN
+/// Why the groups are no fair samples, if they are not.
+fn why_unfair(program: &Program, groups: LineGroups) -> Option<&'static str> {
+    if program.heaviest_group(groups, threads()) > EVEN {
+        Some("some lines, at a regular distance, are touched more often than others")
+    } else if program.dependent_share(groups, threads()) > DEPENDENT {
+        Some("loads wait for one another there, as along pointers, and it leaves most of them out")
+    } else {
+        None
+    }
 }
 
 /// The group that a seed takes: another one for each, as far as there are.
@@ -177,7 +184,7 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use befit_machine::Bytes;
-    use befit_program::{Meta, ProgramBuilder};
+    use befit_program::{Meta, ProgramBuilder, RawTouch};
 
     use super::*;
     use crate::testing;
@@ -201,6 +208,30 @@ mod tests {
         let odd: Machine = "l1:1(size=24KiB ways=8) pu:1".parse().unwrap();
         let error = Sampling::OneIn(32).groups(&program, &odd).unwrap_err().to_string();
         assert!(error.starts_with("one line in 32"), "{error}");
+    }
+
+    #[test]
+    fn of_a_chain_of_pointers_all_lines_are_simulated() {
+        let chain = |dependent: bool| {
+            let meta = Meta { name: "chain".into(), line_size: Bytes(64), filter: 1 };
+            let mut builder = ProgramBuilder::new(meta);
+            for i in 0..4_000_000u64 {
+                let line = i * 27_409 % 100_003;
+                let touch = RawTouch::dependent_on_last(line);
+                match dependent {
+                    true => builder.touches(&[touch]),
+                    false => builder.touch(line, false, false),
+                }
+            }
+            builder.finish().unwrap()
+        };
+        let machine = testing::machine(1);
+        let groups = |program: &Program| Sampling::Auto.groups(program, &machine).unwrap();
+        assert!(groups(&chain(false)).is_some());
+        let chain = chain(true);
+        assert_eq!(groups(&chain), None);
+        let two = Sampling::OneIn(2).groups(&chain, &machine).unwrap().unwrap();
+        assert!(Sampling::OneIn(2).doubt(&chain, two).unwrap().contains("wait for one another"));
     }
 
     #[test]

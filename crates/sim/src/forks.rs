@@ -296,6 +296,7 @@ impl Engine<'_> {
     fn handover(&self, w: WorkerId, other: WorkerId) -> Ticks {
         let mut above = self.machine.path(w);
         let common = above.find(|cluster| self.machine.cluster(*cluster).has(other));
+        // A task is no line of a sample.
         let way = self.hardware.handover(w, other, common.unwrap_or(ClusterId::ROOT));
         Ticks(way.0 / u64::from(self.prices.costs.scale))
     }

@@ -28,7 +28,7 @@ pub(crate) struct PageFrames {
 
 impl PageFrames {
     /// Random frames for a program with so many lines, each `1 << coarser` recorded ones long, of
-    /// which one stands for `each`. `None` where pages lie side by side, or are no longer than a
+    /// which one stands for `each`. `None` where pages lie side by side, or are shorter than a
     /// line.
     pub(crate) fn new(
         machine: &Machine,
@@ -39,7 +39,7 @@ impl PageFrames {
     ) -> Option<Self> {
         machine.memory.pages.filter(|pages| pages.frames == Frames::Random)?;
         let lines_of_page = (u64::from(PAGE_LINES) >> coarser) / each;
-        if lines_of_page < 2 {
+        if lines_of_page == 0 {
             return None;
         }
         let page_shift = lines_of_page.ilog2();
@@ -106,13 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_frames_where_they_have_two_lines_or_more() {
+    fn pages_have_frames_where_they_have_a_line_or_more() {
         let machine = machine("tlb=1024 frames=random");
         let shift = |coarser, each| {
             PageFrames::new(&machine, 100, coarser, each, 7).map(|frames| frames.page_shift)
         };
         assert_eq!([shift(0, 1), shift(0, 32), shift(5, 1), shift(2, 4)], [6, 1, 1, 2].map(Some));
-        assert_eq!([shift(0, 64), shift(6, 1), shift(4, 4)], [None; 3]);
+        assert_eq!([shift(0, 64), shift(6, 1), shift(4, 4)], [Some(0); 3]);
+        assert_eq!([shift(0, 128), shift(7, 1), shift(4, 8)], [None; 3]);
     }
 
     /// Of data as large as a cache, read in order again and again, the share that it holds.

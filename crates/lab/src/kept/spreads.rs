@@ -23,6 +23,7 @@ struct Stored {
     coarser: u32,
     hot: Vec<(u32, u64)>,
     fresh: Vec<u64>,
+    dependent: u64,
 }
 
 impl<'a> Spreads<'a> {
@@ -56,14 +57,15 @@ impl<'a> Spreads<'a> {
 
 impl Stored {
     fn of(spread: &Spread) -> Self {
-        let Spread { coarser, hot, fresh } = spread;
-        Self { coarser: *coarser, hot: hot.clone(), fresh: fresh.to_vec() }
+        let Spread { coarser, hot, fresh, dependent } = spread;
+        let (coarser, dependent) = (*coarser, *dependent);
+        Self { coarser, hot: hot.clone(), fresh: fresh.to_vec(), dependent }
     }
 
     /// `None` of one with another number of classes.
     fn spread(self) -> Option<Spread> {
-        let fresh = self.fresh.try_into().ok()?;
-        Some(Spread { coarser: self.coarser, hot: self.hot, fresh })
+        let Self { coarser, hot, fresh, dependent } = self;
+        Some(Spread { coarser, hot, fresh: fresh.try_into().ok()?, dependent })
     }
 }
 

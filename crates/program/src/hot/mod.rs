@@ -12,7 +12,8 @@
 //! "Efficient data race detection for async-finish parallelism", RV 2010, section 3).
 //!
 //! The same pass counts how many touches each class of lines has, for [`crate::LineGroups`]: those
-//! of lines that a strand does not come back to, since the others hit in any cache.
+//! of lines that a strand does not come back to, since the others hit in any cache; and how many of
+//! these are dependent.
 
 mod bags;
 
@@ -62,6 +63,8 @@ struct Counter {
     strands: u64,
     /// Their touches of lines that are not in the table, of all blobs so far.
     fresh: Classes,
+    /// The dependent ones of these.
+    dependent: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -80,6 +83,7 @@ impl Counter {
             blob: u32::MAX,
             strands: 0,
             fresh: [0; CLASSES],
+            dependent: 0,
         }
     }
 
@@ -105,6 +109,7 @@ impl Counter {
             return;
         }
         self.fresh[line as usize % CLASSES] += self.strands;
+        self.dependent += u64::from(touch.dependent) * self.strands;
         if *blob == self.blob && counted.stays > 0 {
             counted.stays -= 1;
             return;
@@ -117,10 +122,10 @@ impl Counter {
     }
 
     /// All that was found.
-    fn finish(mut self) -> (Vec<Revisit>, Classes) {
+    fn finish(mut self) -> (Vec<Revisit>, Classes, u64) {
         let last = self.table.iter().map(|counted| counted.revisit);
         self.found.extend(last.filter(|revisit| revisit.touches >= REVISITED));
-        (self.found, self.fresh)
+        (self.found, self.fresh, self.dependent)
     }
 }
 
@@ -150,6 +155,8 @@ pub struct Spread {
     pub hot: Vec<(u32, u64)>,
     /// The touches of lines of each of the 64 classes.
     pub fresh: Classes,
+    /// How many of them are dependent.
+    pub dependent: u64,
 }
 
 /// A program's hot lines, and how its touches are spread. Found once for lines of each length.
@@ -185,6 +192,13 @@ impl Program {
         self.pass(coarser, threads, |found| found.fresh)
     }
 
+    /// The share of these that wait for the line before, as the recording says.
+    pub(crate) fn dependent_of_fresh(&self, coarser: u32, threads: NonZeroUsize) -> f64 {
+        self.pass(coarser, threads, |found| {
+            found.dependent as f64 / found.fresh.iter().sum::<u64>().max(1) as f64
+        })
+    }
+
     /// What is known so far of how touches are spread, of lines of each length for which it was
     /// needed.
     pub fn spreads(&self) -> Vec<Spread> {
@@ -204,12 +218,12 @@ impl Program {
     }
 
     fn may_have(&self, spread: &Spread) -> bool {
-        let Spread { coarser, hot, fresh } = spread;
+        let Spread { coarser, hot, fresh, dependent } = spread;
         let Some(last) = self.lines().saturating_sub(1).checked_shr(*coarser) else { return false };
         let touches = hot.iter().map(|(_, touches)| touches).chain(fresh);
         let sum = touches.fold(0, |sum: u64, touches| sum.saturating_add(*touches));
         let are_lines = hot.iter().all(|(line, _)| *line <= last);
-        hot.len() <= MOST && are_lines && sum <= 2 * self.total_touches()
+        hot.len() <= MOST && are_lines && sum <= 2 * self.total_touches() && *dependent <= sum
     }
 
     fn pass<R>(&self, coarser: u32, threads: NonZeroUsize, take: impl FnOnce(&Spread) -> R) -> R {
@@ -220,25 +234,26 @@ impl Program {
                 strands[self.strands.get(strand).blob as usize] += 1;
             }
             let parts = self.in_parts(threads, |blobs| self.revisits(coarser, blobs, &strands));
-            let (mut revisits, mut fresh) = (Vec::new(), [0; CLASSES]);
-            for (part, touches) in parts {
+            let (mut revisits, mut fresh, mut dependent) = (Vec::new(), [0; CLASSES], 0);
+            for (part, touches, dependent_ones) in parts {
                 revisits.extend(part);
+                dependent += dependent_ones;
                 fresh.iter_mut().zip(touches).for_each(|(all, part)| *all += part);
             }
-            known.push(Spread { coarser, hot: self.hottest(revisits), fresh });
+            known.push(Spread { coarser, hot: self.hottest(revisits), fresh, dependent });
             known.len() - 1
         });
         take(&known[at])
     }
 
-    /// What the blobs revisit, of lines that are so much coarser, and what is fresh. Each is the
-    /// blob of so many `strands`.
+    /// What the blobs revisit, of lines that are so much coarser, what is fresh, and how much of
+    /// that is dependent. Each is the blob of so many `strands`.
     fn revisits(
         &self,
         coarser: u32,
         blobs: Range<u32>,
         strands: &[u64],
-    ) -> (Vec<Revisit>, Classes) {
+    ) -> (Vec<Revisit>, Classes, u64) {
         let mut counter = Counter::new();
         for blob in blobs {
             counter.begin(blob, strands[blob as usize]);

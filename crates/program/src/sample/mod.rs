@@ -113,6 +113,8 @@ pub struct Sample {
     lines: u32,
     stack_lines: u32,
     hot: Vec<u32>,
+    /// The classes of its group, ascending.
+    classes: Vec<u8>,
     touches: Vec<KeptTouch>,
     /// By blob.
     ends: Vec<u64>,
@@ -138,6 +140,15 @@ impl Sample {
     /// numbered, ascending. Each stands for itself only.
     pub fn hot(&self) -> &[u32] {
         &self.hot
+    }
+
+    /// The number that shared `line` had before lines were left out, of lines of this length.
+    pub fn numbered_before(&self, line: u32) -> u32 {
+        if let Some(hot) = line.checked_sub(self.lines) {
+            return self.hot.get(hot as usize).copied().unwrap_or(u32::MAX);
+        }
+        let count = self.classes.len() as u32;
+        line / count * self.groups.modulus + u32::from(self.classes[(line % count) as usize])
     }
 
     /// Lines of a stack, as [`Program::stack_lines`].
@@ -187,6 +198,12 @@ impl Program {
         let heaviest = touches.iter().max().map_or(0, |most| *most);
         heaviest as f64 * f64::from(groups.count) / all.max(1) as f64
     }
+
+    /// The share of dependent touches among those that [`Self::heaviest_group`] counts: a sample
+    /// leaves out the lines that they wait for. Takes as long.
+    pub fn dependent_share(&self, groups: LineGroups, threads: NonZeroUsize) -> f64 {
+        self.dependent_of_fresh(groups.coarser, threads)
+    }
 }
 
 /// A part of one sample: touches, and their number in each blob.
@@ -229,14 +246,20 @@ impl Program {
         let fitting = self.total_touches() / u64::from(groups.count);
         let hot = self.hot_lines(groups.coarser, fitting, threads);
         let kept = Kept { groups, table, hot: &hot, wanted: wanted.len() };
+        let classes = |place: usize| {
+            let is_its = |class: &u8| usize::from(table[usize::from(*class)].0) == place;
+            (0..groups.modulus as u8).filter(is_its).collect()
+        };
         let parts = self.in_parts(threads, |blobs| self.sample_part(&kept, blobs));
         let mut samples: Vec<_> = wanted
             .iter()
-            .map(|_| Sample {
+            .enumerate()
+            .map(|(place, _)| Sample {
                 groups,
                 lines: groups.kept(self.lines()),
                 stack_lines: groups.kept(self.stack_lines()),
                 hot: hot.clone(),
+                classes: classes(place),
                 touches: Vec::new(),
                 ends: Vec::with_capacity(self.blobs.table.len()),
             })
@@ -393,6 +416,7 @@ mod tests {
                     let number = line / modulus * (modulus / count) + u32::from(place);
                     assert_eq!(found, Touch { line: number, dependent: false, ..touch });
                     let sample = &samples[usize::from(group)];
+                    assert!(touch.stack || sample.numbered_before(number) == line);
                     assert!(number < if touch.stack { sample.stack_lines } else { sample.lines });
                     // A cache of 128 sets and, in the sample, one of as many times fewer.
                     let sets = 2 * modulus;
@@ -413,6 +437,38 @@ mod tests {
             samples.into_iter().map(|s| (s.touches, s.ends)).collect::<Vec<_>>()
         };
         assert_eq!(on(1), on(7));
+    }
+
+    #[test]
+    fn hot_lines_have_the_number_that_they_had_before() {
+        let meta = Meta { name: "some".into(), line_size: Bytes(64), filter: 1 };
+        let mut builder = ProgramBuilder::new(meta);
+        for _ in 0..2 {
+            builder.fork(ScopeId(1), Default::default()).unwrap();
+            (0..1000).for_each(|i| builder.touch(20 + 11 * (i % 2), true, false));
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        (0..9000).for_each(|line| builder.touch(line, false, false));
+        let groups = LineGroups::new(0, 64, 2).unwrap();
+        for sample in builder.finish().unwrap().samples(groups, &[0, 1], TWO) {
+            let hot = (sample.lines() - 2..sample.lines()).map(|line| sample.numbered_before(line));
+            assert_eq!(hot.collect::<Vec<_>>(), [20, 31]);
+        }
+    }
+
+    #[test]
+    fn the_share_of_dependent_touches_is_that_of_those_which_may_miss() {
+        let meta = Meta { name: "some".into(), line_size: Bytes(64), filter: 1 };
+        let mut builder = ProgramBuilder::new(meta);
+        let groups = LineGroups::new(0, 64, 2).unwrap();
+        for line in 0..100 {
+            builder.touch(line, false, false);
+            builder.touches(&[RawTouch::dependent_on_last(1000 + line)]);
+            // Lines that a strand comes back to count once.
+            (0..5).for_each(|_| builder.touch(line, false, false));
+        }
+        assert_eq!(builder.finish().unwrap().dependent_share(groups, TWO), 0.5);
     }
 
     #[test]

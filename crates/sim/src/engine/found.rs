@@ -73,7 +73,7 @@ impl Engine<'_> {
             started_on: self.tasks.started_on(),
             tiers: self.scheduler.tiers(),
             account,
-            contended: self.hardware.worst_contended(),
+            contended: self.hardware.worst_contended(self.sample),
         }
     }
 }

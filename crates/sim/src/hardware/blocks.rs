@@ -49,7 +49,7 @@ impl Hardware {
         if self.blocks == 0 {
             return Ticks::default();
         }
-        let lines = lines(self.coarser);
+        let lines = lines(self.longer);
         let stacks = self.stack_lines * self.cores.len() as u32;
         let first = self.shared_lines + stacks + block.0 % self.blocks * lines;
         let mut time = Ticks::default();

@@ -121,10 +121,10 @@ impl Hardware {
 
 #[cfg(test)]
 mod tests {
-    use befit_machine::Cycles;
+    use befit_machine::{Cycles, Machine};
 
     use super::*;
-    use crate::{account::Account, tests::program};
+    use crate::{account::Account, hardware::Level, tests::program};
 
     fn hardware(accounted: bool) -> Hardware {
         with_lines_of(64, accounted)
@@ -174,10 +174,28 @@ mod tests {
                 let reason = Reason { part, line: 7, ..Reason::default() };
                 hardware.charge(WorkerId(1), Ticks::cycles(wait), &reason);
             }
-            let worst = hardware.worst_contended();
+            let worst = hardware.worst_contended(None);
             let worst: Vec<_> = worst.iter().map(|line| (line.line, line.waited)).collect();
             assert_eq!(worst, [(recorded, Cycles(42))]);
         }
+    }
+
+    #[test]
+    fn a_hit_in_the_innermost_cache_costs_nothing_whichever_kind_it_is_of() {
+        let machine = Machine::find("ryzen-hx-370").unwrap();
+        let hardware = Hardware::new(&program(|_| {}), None, &machine, 1, true).unwrap();
+        let innermost = (0..machine.workers().len() as u32)
+            .map(|w| hardware.level(machine.path(WorkerId(w)).next().unwrap()));
+        assert!(innermost.clone().all(Level::is_nearest));
+        let l2 = (0..2).map(|w| machine.path(WorkerId(w * 11)).nth(1).unwrap());
+        let latencies = l2.map(|cluster| hardware.level(cluster).latency);
+        let expected = (0..2).map(|w| {
+            let cycles = |c| crate::latency(&machine, c);
+            let mut path = machine.path(WorkerId(w * 11));
+            let (l1, l2) = (path.next().unwrap(), path.next().unwrap());
+            Ticks::cycles(cycles(l2) - cycles(l1))
+        });
+        assert!(latencies.eq(expected));
     }
 
     #[test]

@@ -16,7 +16,8 @@ use crate::{
 /// What lines take that come from one place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
-    /// Beyond a hit in the innermost cache, which the pipeline hides.
+    /// Beyond a hit in the innermost cache, which the pipeline hides: where those below are of
+    /// several kinds, in the fastest.
     pub(crate) latency: Ticks,
     /// From one line of a stream to the next.
     pub(crate) stream: Ticks,
@@ -28,13 +29,10 @@ pub(crate) struct Level {
 
 impl Level {
     /// By cluster; that of the root is memory.
-    pub(super) fn all(
-        machine: &Machine,
-        flight: &InFlight,
-        each: u64,
-        beyond: impl Fn(u64) -> Ticks,
-    ) -> Vec<Self> {
+    pub(super) fn all(machine: &Machine, flight: &InFlight, each: u64) -> Vec<Self> {
         let of = |(cluster, id): (&Cluster, ClusterId)| {
+            let hidden = hidden(machine, id);
+            let beyond = |cycles: u64| Ticks::cycles(cycles.saturating_sub(hidden) * each);
             let (cache, latency) = (cluster.cache, beyond(latency(machine, id)));
             let stream = cache.and_then(|cache| cache.stream);
             Self {
@@ -60,6 +58,14 @@ impl Level {
     pub(crate) fn is_nearest(&self) -> bool {
         self.latency == Ticks::default()
     }
+}
+
+/// The latency of the innermost caches of `cluster`, of the fastest of them: the pipeline hides it.
+pub(super) fn hidden(machine: &Machine, cluster: ClusterId) -> u64 {
+    let workers = machine.cluster(cluster).workers.clone().map(WorkerId);
+    let innermost = workers.filter_map(|w| machine.path(w).next());
+    let latencies = innermost.filter_map(|c| machine.cluster(c).cache).map(|c| c.latency.0);
+    latencies.min().unwrap_or(0)
 }
 
 /// Whether all workers under the cluster are hardware threads of one core.
@@ -130,8 +136,8 @@ impl Hardware {
         let access = hot.caches.access_planned(plan);
         let passing = Passing { place: hot.place(number), single: true, now: now.clock };
         let line = self.found(worker, touch, touch.line, access, passing);
-        let one = |time: Ticks| Ticks(time.0 / self.each);
-        let line = Line { latency: one(line.latency), stream: one(line.stream), ..line };
+        let (latency, stream) = (self.one(line.latency), self.one(line.stream));
+        let line = Line { latency, stream, ..line };
         let waits = &mut self.hot.as_mut()?.waits[worker.index()];
         let (wait, reason) = (waits.line(flight, now, touch, &line), waits.waited);
         Some(self.charge_line(worker, wait, &reason, line.fault))
@@ -243,9 +249,9 @@ impl Hardware {
         self.atomics.note(worker, line);
         let own = matches!(access.found, Found::Own(cluster) if self.level(cluster).private);
         (touch.write && (access.invalidated || !own)).then(|| {
-            let way = self.way(worker, line, own, latency);
             // Of a sample they are hot lines, each of which stands for itself only.
-            self.atomics.take(line, passed, Ticks(way.0 / self.each))
+            let way = self.way(worker, line, own, self.one(latency));
+            self.atomics.take(line, passed, way)
         })
     }
 
@@ -256,20 +262,25 @@ impl Hardware {
         way.max(self.atomics.handed(cluster))
     }
 
-    /// How long a line is on its way to `worker` that `other` has written. `common` is the smallest
-    /// cluster of both.
+    /// How long one line is on its way to `worker` that `other` has written, whatever the lines of
+    /// a sample stand for. `common` is the smallest cluster of both.
     pub(crate) fn handover(&self, worker: WorkerId, other: WorkerId, common: ClusterId) -> Ticks {
-        match common {
+        self.one(match common {
             ClusterId::ROOT if self.memory.are_far(worker, other) => self.far.latency,
             ClusterId::ROOT => self.remote.latency,
             cluster => self.level(cluster).transfer,
-        }
+        })
+    }
+
+    /// Of the time of all lines that one of a sample stands for, that of one.
+    fn one(&self, time: Ticks) -> Ticks {
+        Ticks(time.0 / self.each)
     }
 
     /// What it costs that `line`, of this machine and at `place`, comes from memory for the first
     /// time.
     fn first_touch(&mut self, line: u32, place: u64) -> Ticks {
-        let page = (place << self.coarser) / u64::from(PAGE_LINES);
+        let page = (place << self.longer) / u64::from(PAGE_LINES);
         match self.touched.get_mut(page as usize / 64) {
             Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
                 *pages |= 1 << (page % 64);

@@ -27,6 +27,7 @@ use crate::{
     work,
 };
 
+use line::hidden;
 pub(crate) use line::{Level, Line};
 
 /// Recorded lines of a page.
@@ -71,8 +72,10 @@ pub(crate) struct Hardware {
     stack_lines: u32,
     /// Tasks' blocks, whose lines lie above these; 0 where they have none.
     blocks: u32,
-    /// Lines of the touches per line of this machine, as a power of two.
+    /// Lines of the touches per line of this machine, as a power of two: 1 of a sample's.
     coarser: u32,
+    /// The same of the recorded lines.
+    longer: u32,
     /// Lines of the program that one of these stands for.
     pub(crate) each: u64,
     /// Per worker: its core, and its slowness against the fastest core.
@@ -99,29 +102,28 @@ impl Hardware {
         seed: u64,
         accounted: bool,
     ) -> Result<Self, SimError> {
-        let (line, coarser) =
+        let (line, longer) =
             line_size(machine, program.meta().line_size).map_err(SimError::Machine)?;
         let each = scale(sample);
         let (shared_lines, stack_lines, coarser) = match sample {
-            Some(sample) if sample.coarser() != coarser => {
+            Some(sample) if sample.coarser() != longer => {
                 return Err(SimError::Machine("the sample is of lines of another length".into()));
             }
             // Its lines are the machine's.
             Some(sample) => (sample.lines() + 1, sample.stack_lines() + 1, 0),
             None => {
-                let count = |lines: u32| (lines >> coarser) + 1;
-                (count(program.lines()), count(program.stack_lines()), coarser)
+                let count = |lines: u32| (lines >> longer) + 1;
+                (count(program.lines()), count(program.stack_lines()), longer)
             }
         };
         let workers = machine.workers().len() as u32;
         let blocks = blocks::count(program, sample, machine);
         let stacks = stack_lines.checked_mul(workers);
-        let above = stacks.and_then(|stacks| stacks.checked_add(blocks * blocks::lines(coarser)));
+        let above = stacks.and_then(|stacks| stacks.checked_add(blocks * blocks::lines(longer)));
         let lines = above.and_then(|above| above.checked_add(shared_lines)).ok_or_else(|| {
             SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines"))
         })?;
-        let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
-        let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
+        let hidden = hidden(machine, ClusterId::ROOT);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden) * each);
         let flight = InFlight::new(
             u64::from(machine.memory.window) * each,
@@ -136,15 +138,15 @@ impl Hardware {
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
         let fault = Ticks::fractional(faults * machine.prices.fault);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
-        let frames = PageFrames::new(machine, lines, coarser, each, seed);
+        let frames = PageFrames::new(machine, lines, longer, each, seed);
         let physical = frames.as_ref().map_or(lines, PageFrames::lines);
-        let tlbs = Tlbs::new(machine, core_count, physical, coarser, each);
+        let tlbs = Tlbs::new(machine, core_count, physical, longer, each);
         let (tlbs, tables) = tlbs.map_or((None, 0), |(tlbs, tables)| (Some(tlbs), tables));
         Ok(Self {
             caches: sampled::caches(sample, machine, physical.saturating_add(tables), seed)?,
             hot: Hot::new(sample, machine, seed)?,
             memory: Memory::new(machine, line, lines, each)?,
-            levels: Level::all(machine, &flight, each, beyond),
+            levels: Level::all(machine, &flight, each),
             remote: Level::remote(&flight, beyond(machine.memory.remote_latency.0)),
             far: Level::remote(&flight, beyond(machine.memory.far_latency.0)),
             clean_from_memory: machine.memory.clean == CleanSource::Memory,
@@ -154,11 +156,12 @@ impl Hardware {
             touched: if fault == Ticks::default() {
                 Vec::new()
             } else {
-                vec![0; (u64::from(shared_lines) * each) as usize / PAGE_LINES as usize / 64 + 1]
+                let recorded = (u64::from(shared_lines) * each) << longer;
+                vec![0; recorded as usize / PAGE_LINES as usize / 64 + 1]
             },
             frames,
             tlbs,
-            runs: Runs::new(machine, core_count, coarser, each),
+            runs: Runs::new(machine, core_count, longer, each),
             atomics: Atomics::new(program, machine, sample, coarser),
             flight,
             waits: vec![Default::default(); workers as usize],
@@ -167,6 +170,7 @@ impl Hardware {
             stack_lines,
             blocks,
             coarser,
+            longer,
             each,
             cores,
             busy: vec![0; core_count],
@@ -250,8 +254,10 @@ impl Hardware {
     }
 
     /// The lines that went to and fro most, as the program numbers them.
-    pub(crate) fn worst_contended(&self) -> Vec<Contended> {
-        let recorded = |line: Contended| Contended { line: line.line << self.coarser, ..line };
+    pub(crate) fn worst_contended(&self, sample: Option<&Sample>) -> Vec<Contended> {
+        let of = |line: u32| sample.map_or(line, |sample| sample.numbered_before(line));
+        let recorded =
+            |worst: Contended| Contended { line: of(worst.line) << self.longer, ..worst };
         self.handovers.worst().into_iter().map(recorded).collect()
     }
 

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use befit_machine::{Bytes, Machine};
-use befit_program::{Program, Sample, ScopeId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
+use befit_program::{Program, Sample, ScopeId, WorkRun};
 use befit_sched::SchedulerKind;
 
 use super::{TWO_SOCKETS, machine, program, samples, simulate, task};
-use crate::{Bounds, Outcome, Settings, run_within, sampled};
+use crate::{Bounds, Outcome, Settings, account::Part, hardware::Hardware, run_within, sampled};
 
 /// One core with the caches of a socket.
 const ONE_CORE: &str = "(latency=200 bandwidth=8 parallelism=8 streams=10 window=50)
@@ -136,6 +136,84 @@ fn lines_that_workers_fight_for_are_in_every_sample() {
         let found = outcome.levels[0].coherence_misses.0;
         assert!(found > whole / 2 && found < 2 * whole, "{found} of {whole}");
         assert_eq!(outcome.levels[0].fought_misses.0, found, "of that line alone");
+    }
+}
+
+#[test]
+fn what_one_worker_gives_another_takes_as_long_in_a_sample() {
+    let (program, machine) = (mixed(), machine(TWO_SOCKETS));
+    let between = |sample| {
+        let hardware = Hardware::new(&program, sample, &machine, 1, false).unwrap();
+        let (first, last) = (WorkerId(0), WorkerId(machine.workers().len() as u32 - 1));
+        [(ClusterId(1), WorkerId(1)), (ClusterId::ROOT, last)]
+            .map(|(common, other)| hardware.handover(first, other, common))
+    };
+    let whole = between(None);
+    assert!(whole.iter().all(|time| time.0 > 0), "{whole:?}");
+    assert_eq!(between(Some(&samples(&program, &machine, 8)[3])), whole);
+}
+
+/// Tasks on four cores that change one word in turn.
+fn counter() -> Program {
+    program(|b| {
+        b.atomic(7);
+        for part in 0..8u64 {
+            task(b, 1, None, |b| {
+                for i in 0..1000 {
+                    (0..9).for_each(|j| b.touch(99 * (1 + part) + (i + 11 * j) % 99, false, false));
+                    b.touch(7, true, false);
+                    b.work(24, 8, 12);
+                }
+            });
+        }
+        b.sync(ScopeId(1)).unwrap();
+    })
+}
+
+#[test]
+fn an_atomic_line_takes_no_less_than_the_machine_says_in_a_sample() {
+    let machine = machine(
+        "(latency=200 steal=2000 far-steal=2000) pack:2 l2:1(size=128KiB ways=8) core:2
+         l1:1(size=32KiB ways=8) pu:1",
+    );
+    let program = counter();
+    let waited = |outcome: &Outcome| outcome.account.get(Part::Handovers).0 as f64;
+    let whole = waited(&simulate(&program, &machine, SchedulerKind::Ws, 1));
+    for sample in samples(&program, &machine, 8) {
+        let sampled = waited(&simulate_sample(&program, &sample, &machine, SchedulerKind::Ws));
+        assert!((0.6..1.6).contains(&(sampled / whole)), "{sampled} of {whole}");
+    }
+}
+
+#[test]
+fn lines_that_are_fought_for_have_the_recording_s_numbers_in_a_sample() {
+    let (program, machine) = (counter(), machine(TWO_SOCKETS));
+    for sample in samples(&program, &machine, 8) {
+        let outcome = simulate_sample(&program, &sample, &machine, SchedulerKind::Ws);
+        assert_eq!(outcome.contended.first().map(|worst| worst.line), Some(7));
+    }
+}
+
+#[test]
+fn a_page_costs_one_fault_in_a_sample_whatever_the_length_of_its_lines() {
+    let program = program(|b| (0..64 * 50).for_each(|line| b.touch(line, true, false)));
+    let work = WorkRun {
+        host_mhz: 1000,
+        host_operation: 1.0,
+        host: "a host".into(),
+        faults_per_page: 1.0,
+        recorded: 1.0,
+        classes: vec![None; program.classes().len()],
+    };
+    let program = program.with_work(work);
+    for mut machine in [machine(ONE_CORE), machine_with_long_lines()] {
+        machine.prices.fault = 500.0;
+        let faults = |outcome: &Outcome| outcome.account.get(Part::Faults).0;
+        assert_eq!(faults(&simulate(&program, &machine, SchedulerKind::Ws, 1)), 50 * 500);
+        for sample in samples(&program, &machine, 4) {
+            let outcome = simulate_sample(&program, &sample, &machine, SchedulerKind::Ws);
+            assert_eq!(faults(&outcome), 50 * 500);
+        }
     }
 }
 

@@ -330,7 +330,7 @@ impl Waits {
     /// A touch of a line for which there is nothing to wait. What depends on it need not wait.
     #[inline(always)]
     pub(crate) fn at_hand(&mut self, touch: Touch) {
-        if !(touch.streaming || touch.stack || touch.dependent) {
+        if !(touch.stack || touch.dependent) {
             self.there = Ticks::default();
         }
     }
@@ -345,10 +345,11 @@ impl Waits {
             let before = self.all(flight, now.clock);
             self.waited = Reason { part: Part::Handovers, ..reason };
             before.max(taken.since(now.clock))
+        } else if latency + wires == Ticks::default() {
+            self.at_hand(touch);
+            Ticks::default()
         } else if followed {
             self.stream(flight, now.clock, latency, stream, passed, reason)
-        } else if touch.stack && latency + wires == Ticks::default() {
-            Ticks::default()
         } else {
             let takes = Takes { walk, latency: latency + wires, dependent: touch.dependent };
             self.miss(flight, now, takes, reason)

@@ -158,3 +158,30 @@ fn a_core_that_leaves_waits_for_all_or_of_a_sample_for_what_one_window_lacks() {
     // Of four windows one loses the 360 operations that were to come; the others go on.
     assert_eq!(left_and_back(4), [360 / 4, 360 / 4, 600]);
 }
+
+#[test]
+fn what_follows_a_line_that_is_at_hand_waits_for_none_before_it() {
+    let flight = InFlight::new(100, 8.0, 1.0, 1.0, 1, 1).at_pace(1.0);
+    let now = Now { clock: Ticks(10), position: 10, pace: 1.0 };
+    let no = Ticks::default();
+    for (streaming, expected) in [(false, 110), (true, 110)] {
+        let mut waits = Waits::default();
+        waits.miss(&flight, now, takes(100, false), MEMORY);
+        // One of a stream may hit, too.
+        let touch = Touch { line: 3, write: false, stack: false, streaming, dependent: false };
+        let line = Line {
+            line: 3,
+            passed: now.clock,
+            latency: no,
+            walk: no,
+            stream: no,
+            fault: no,
+            part: Part::Caches,
+            taken: None,
+            followed: streaming,
+        };
+        assert_eq!(waits.line(&flight, now, touch, &line), no);
+        waits.miss(&flight, now, takes(100, true), MEMORY);
+        assert_eq!(waits.until.0, expected, "{streaming}");
+    }
+}
