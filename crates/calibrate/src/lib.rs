@@ -52,6 +52,7 @@ pub use crate::{
     claims::{Contradiction, TOLERANCE},
     error::CalibrateError,
     samples::{Figure, NOISY},
+    text::is_regular,
 };
 
 /// How long to measure.

@@ -1,8 +1,8 @@
 //! What was found as text: a table, and the calibration file.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
-use befit_machine::{ClusterId, Machine};
+use befit_machine::{Cluster, ClusterId, Machine};
 
 use crate::{CalibrateError, Calibration, Figure};
 
@@ -204,20 +204,16 @@ impl Calibration {
 
     /// The tree in words, if all its parts are equal.
     fn tree(&self, machine: &Machine) -> Option<String> {
+        if !is_regular(machine) {
+            return None;
+        }
         let (mut words, mut at) = (Vec::new(), ClusterId::ROOT);
         loop {
             let cluster = machine.cluster(at);
-            let depth = cluster.depth;
-            let alike = machine.clusters().iter().filter(|c| c.depth == depth);
-            let shape = |c: &befit_machine::Cluster| (c.children.len(), c.worker_count());
-            if !alike.clone().all(|c| shape(c) == shape(cluster)) {
-                return None;
-            }
             let Some(child) = cluster.children.first() else {
                 let workers = &machine.workers()[cluster.workers.start as usize..]
                     [..cluster.worker_count() as usize];
-                let cores =
-                    workers.iter().map(|w| w.core).collect::<std::collections::BTreeSet<_>>();
+                let cores = workers.iter().map(|w| w.core).collect::<BTreeSet<_>>();
                 words.push(format!("core:{} pu:{}", cores.len(), workers.len() / cores.len()));
                 return Some(words.join(" "));
             };
@@ -269,4 +265,12 @@ impl Calibration {
             format!(" link={:.2} link-write={:.2}", a_cycle(read), a_cycle(write))
         })
     }
+}
+
+/// Whether all parts of a machine's level are equal: only then can a calibration file describe it.
+pub fn is_regular(machine: &Machine) -> bool {
+    let shape = |c: &Cluster| (c.depth, c.children.len(), c.worker_count());
+    let shapes: BTreeSet<_> = machine.clusters().iter().map(shape).collect();
+    let depths: BTreeSet<_> = shapes.iter().map(|(depth, ..)| depth).collect();
+    shapes.len() == depths.len()
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use befit_calibrate::{CalibrateError, Calibration, Effort, NOISY};
+use befit_calibrate::{CalibrateError, Calibration, Effort, NOISY, is_regular};
 use befit_lab::Measuring;
 use befit_machine::{Host, calibration_file};
 use clap::{Args, ValueEnum};
@@ -55,9 +55,12 @@ impl CalibrateArgs {
                 .map_err(|e| Failure::other(format!("cannot make {}: {e}", folder.display())))?;
         }
         let destination = Destination::open(Some(&path))?;
+        let claimed = Host::here().detect().map_err(Failure::other)?;
+        if !is_regular(&claimed) {
+            return Err(failure(CalibrateError::Irregular));
+        }
         let effort = if self.quick { Effort::Quick } else { Effort::Full };
         let display = Display::new();
-        let claimed = Host::here().detect().map_err(Failure::other)?;
         let found = Measuring::find(&display)?.calibrate(effort, &display)?;
         drop(display);
         print(&match self.format {

@@ -16,7 +16,7 @@ use clap::Args;
 
 use crate::{
     fail::Failure,
-    options::{PolicyArgs, count, positive, whole},
+    options::{PolicyArgs, count, distinct, positive, whole},
     output::{Destination, OutputArgs, PageArgs, PageFile, TraceArgs},
     record::{SourceArgs, load},
 };
@@ -33,7 +33,7 @@ Examples:
 Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± \
 is a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds \
 run at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most \
-2 points wide. Of a program of more than four million touches one line in K is simulated \
+2 points wide or a quarter of the difference, or the budget is spent. Of a program of more than four million touches one line in K is simulated \
 (--sample). Times and counts are medians over the seeds. Below the tables stands \
 what they mean, and what simulations of something else gained: half as many again at most. \
 Recordings are kept under the target \
@@ -192,7 +192,7 @@ struct PlanArgs {
     #[arg(long, value_name = "SIZES", value_parser = GivenSizes::find)]
     sizes: Option<GivenSizes>,
     /// So many seeds for every scheduler [default: 3 to 20, until the 95 % interval of its time
-    /// against the first is at most 2 points wide]
+    /// against the first is at most 2 points wide, or a quarter of the difference]
     #[arg(long, value_name = "K", value_parser = count::<NonZeroU32>)]
     seeds: Option<NonZeroU32>,
     /// Adds no seeds after the third that would make all simulations together touch more lines
@@ -241,10 +241,12 @@ impl PlanArgs {
             }
             machine.shrunk(shrink)
         };
-        let machines: Result<_, MachineError> = self.machines.into_iter().map(vary).collect();
+        let machines: Result<Vec<_>, MachineError> = self.machines.into_iter().map(vary).collect();
+        let machines = machines.map_err(Failure::usage)?;
+        distinct(&machines)?;
         let PolicyArgs { schedulers, options } = self.policies;
         Ok(SimulationPlan {
-            machines: machines.map_err(Failure::usage)?,
+            machines,
             schedulers,
             seeds: match self.seeds {
                 Some(number) => Seeds::Fixed(number),

@@ -1,12 +1,18 @@
 //! From what went wrong to one line on stderr and an exit code.
 
-use std::{fmt::Display, process::ExitCode};
+use std::{
+    fmt::Display,
+    process::{ExitCode, exit},
+};
 
 use befit_lab::{Interrupt, LabError};
 use befit_report::ReportError;
 use clap::error::{Error, ErrorKind};
 
 use crate::{manner::manner, output};
+
+/// The exit code after Ctrl-C, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 /// Why the command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +23,7 @@ pub(crate) enum Failure {
     /// Something went wrong on the way: exit code 1.
     #[error("{0}")]
     Other(String),
-    /// Ctrl-C, or a polite kill: exit code 130, as shells have it.
+    /// Ctrl-C, or a polite kill: exit code [`INTERRUPTED`].
     #[error("interrupted")]
     Interrupted,
     /// The reader of our output has gone, as `head` does: no error.
@@ -46,7 +52,7 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         let code = match self {
             Self::ReaderGone => return ExitCode::SUCCESS,
-            Self::Interrupted => ExitCode::from(130),
+            Self::Interrupted => ExitCode::from(INTERRUPTED),
             Self::Usage(_) => ExitCode::from(2),
             Self::Other(_) => ExitCode::from(1),
         };
@@ -101,11 +107,19 @@ fn one_line(message: &str) -> String {
     format!("{}; try '--help'", lines.collect::<Vec<_>>().join("; "))
 }
 
-/// Raised on Ctrl-C from now on: what runs then ends, with whatever it has started.
+/// Raised on Ctrl-C from now on: what runs then ends, with whatever it has started. Before the first
+/// program runs, and the second time, this process ends at once.
 pub(crate) fn interrupt() -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::default();
     let raise = interrupt.clone();
-    ctrlc::set_handler(move || raise.raise())
+    let handler = move || {
+        if raise.is_raised() || !raise.has_begun() {
+            let _ = Failure::Interrupted.report();
+            exit(INTERRUPTED.into());
+        }
+        raise.raise();
+    };
+    ctrlc::set_handler(handler)
         .map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
     Ok(interrupt)
 }

@@ -38,7 +38,7 @@ pub(crate) struct LearnArgs {
 
 impl LearnArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let file = self.source.named_file();
+        let file = self.source.named_file()?;
         let source = file.is_none().then(|| self.source.source(1)).transpose()?;
         let files = self.more.iter().map(PathBuf::as_path).chain(file);
         let mut programs: Vec<_> = files.map(load).collect::<Result<_, _>>()?;

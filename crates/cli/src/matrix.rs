@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::{
     fail::Failure,
-    options::{BinaryArgs, OptionArgs, count},
+    options::{BinaryArgs, OptionArgs, count, distinct},
     output::{OutputArgs, PageArgs},
 };
 
@@ -58,9 +58,13 @@ pub(crate) struct MatrixArgs {
     #[command(flatten)]
     options: OptionArgs,
     /// So many seeds for every scheduler, 2 at least [default: 3 to 20, until the 95 % interval of
-    /// its time against ws is at most 2 points wide]
+    /// its time against ws is at most 2 points wide, or a quarter of the difference]
     #[arg(long, value_name = "K", value_parser = seeds)]
     seeds: Option<NonZeroU32>,
+    /// Record programs again, though the same binary was recorded with the same arguments before
+    /// (its input may have changed)
+    #[arg(long)]
+    fresh: bool,
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
@@ -83,6 +87,7 @@ impl MatrixArgs {
         let Self { manifest_path, binary, arguments, .. } = self;
         let own = manifest_path.map(|manifest| binary.source(manifest, arguments));
         own.iter().try_for_each(Source::check)?;
+        distinct(&self.machines)?;
         let programs = match own {
             Some(_) => Vec::new(),
             None => MatrixProgram::choose(&self.programs, self.quick)?,
@@ -96,6 +101,7 @@ impl MatrixArgs {
             schedulers: self.schedulers,
             seeds: self.seeds,
             options: self.options.0.options(),
+            fresh: self.fresh,
         };
         let html = self.page;
         self.output.write(|display, format| {

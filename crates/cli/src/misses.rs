@@ -59,7 +59,7 @@ pub(crate) struct MissesArgs {
 
 impl MissesArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let file = self.source.named_file();
+        let file = self.source.named_file()?;
         let usual = || if file.is_some() { 1 } else { self.source.usual_shrink() };
         let shrink = self.shrink.unwrap_or_else(usual);
         let source = match file {

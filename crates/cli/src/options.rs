@@ -7,8 +7,11 @@ use std::{
 };
 
 use befit_lab::{CrateSource, Source};
+use befit_machine::Machine;
 use befit_sched::{OptionChoices, Options, SchedulerKind};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, error::ErrorKind};
+
+use crate::fail::Failure;
 
 /// Which policies, and what is set on them.
 #[derive(Args, Debug)]
@@ -58,6 +61,19 @@ impl FromArgMatches for OptionArgs {
                 .map_err(|error| Error::raw(ErrorKind::ValueValidation, format!("--{error}")))?;
         }
         Ok(())
+    }
+}
+
+/// Results are told apart by the machine's name: no two machines may have the same.
+pub(crate) fn distinct(machines: &[Machine]) -> Result<(), Failure> {
+    let again = |(at, machine): &(usize, &Machine)| {
+        machines[..*at].iter().any(|other| other.name == machine.name)
+    };
+    match machines.iter().enumerate().find(again) {
+        None => Ok(()),
+        Some((_, Machine { name, .. })) => Err(Failure::usage(format!(
+            "two machines are called {name}: name each once, and files of lstopo differently"
+        ))),
     }
 }
 

@@ -65,10 +65,24 @@ impl SourceArgs {
         }
     }
 
-    /// The file that was named instead of a kernel, where a command takes either.
-    pub(crate) fn named_file(&self) -> Option<&Path> {
-        let name = self.kernel.as_deref()?;
-        names_file(name).then(|| Path::new(name))
+    /// The file that was named instead of a kernel, where a command takes either. What says how to
+    /// record does not go with it.
+    pub(crate) fn named_file(&self) -> Result<Option<&Path>, Failure> {
+        let Some(name) = self.kernel.as_deref().filter(|name| names_file(name)) else {
+            return Ok(None);
+        };
+        let given = [
+            ("--n", self.n.is_some()),
+            ("--data-seed", self.data_seed.is_some()),
+            ("--fresh", self.fresh),
+            ("--no-work", self.no_work),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(Some(Path::new(name))),
+            Some((option, _)) => Err(Failure::usage(format!(
+                "{name} is a recording, so {option} has no meaning: it says how to record"
+            ))),
+        }
     }
 
     /// Records `source`, with its work unless that was refused.
@@ -122,7 +136,7 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// Record a kernel K times smaller, with cut-offs K times smaller; give `befit sim` the same
-    #[arg(long, value_name = "K", default_value = "1")]
+    #[arg(long, value_name = "K", default_value = "1", conflicts_with = "manifest_path")]
     #[arg(value_parser = positive)]
     shrink: u32,
     /// With the lines of the source that touch data, and that take memory, for `befit misses`: a

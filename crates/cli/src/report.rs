@@ -2,13 +2,13 @@
 
 use std::{fs, path::PathBuf};
 
-use befit_report::{Measured, measured_page, render_measured};
+use befit_report::{Measured, Width, measured_page, render_measured};
 use clap::Args;
 
 use crate::{
     fail::Failure,
     manner::manner,
-    output::{PageArgs, print},
+    output::{Destination, PageArgs},
     progress::Display,
 };
 
@@ -25,6 +25,9 @@ is in, and what the file has.";
 pub(crate) struct ReportArgs {
     /// The file, of the schema befit.machine-measured/1
     file: PathBuf,
+    /// A file to write the tables to, instead of stdout; it appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     page: PageArgs,
 }
@@ -37,11 +40,14 @@ impl ReportArgs {
         let measured = Measured::read(&text).map_err(|error| {
             Failure::usage(format!("{name} is not a measured machine: {error}"))
         })?;
+        let destination = Destination::open(self.output.as_deref())?;
         let display = Display::new();
         if let Some(page) = self.page.open(&display)? {
             page.write(&measured_page(&measured))?;
         }
         drop(display);
-        print(&render_measured(&measured, manner().width()))
+        // A file is as wide as it likes.
+        let width = if self.output.is_some() { Width::ANY } else { manner().width() };
+        destination.write(&render_measured(&measured, width))
     }
 }

@@ -1,7 +1,7 @@
 //! Looks whether all is there that befit needs of this machine.
 
 use std::{
-    env, fs,
+    env,
     path::Path,
     process::{Command, Stdio},
     thread::available_parallelism,
@@ -9,7 +9,7 @@ use std::{
 
 use befit_counters::Children;
 use befit_machine::{Machine, calibration_file};
-use rustix::fs::statvfs;
+use rustix::fs::{Access, access, statvfs};
 
 use crate::{recording, sources::checkout};
 
@@ -82,7 +82,15 @@ fn needed<T>(
 /// A tool that says its version.
 fn tool(what: &'static str, variable: &str, usual: &str, otherwise: &str) -> Finding {
     let name = env::var(variable).unwrap_or_else(|_| usual.to_owned());
-    let output = Command::new(&name).arg("--version").stdin(Stdio::null()).output();
+    let version = |program: &str, words: &[&str]| {
+        Command::new(program).args(words).arg("--version").stdin(Stdio::null()).output()
+    };
+    // `CC` may tell options of the compiler, too, or a program that starts it.
+    let words: Vec<_> = name.split_whitespace().collect();
+    let output = version(&name, &[]).or_else(|why| match &words[..] {
+        [program, options @ ..] if !options.is_empty() => version(program, options),
+        _ => Err(why),
+    });
     match output {
         Ok(output) if output.status.success() => {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -157,7 +165,7 @@ fn disk(what: &'static str, folder: &Path) -> Finding {
         free if free >= ROOM / 20 => State::Note,
         _ => State::Missing,
     };
-    let writable = fs::metadata(there).is_ok_and(|meta| !meta.permissions().readonly());
+    let writable = access(there, Access::WRITE_OK).is_ok();
     let access = if writable { "" } else { "; it cannot be written to" };
     let state = if writable { state } else { State::Missing };
     let text =
@@ -175,6 +183,8 @@ mod tests {
         assert_eq!(missing.state, State::Missing);
         assert!(missing.text.ends_with("install it"), "{}", missing.text);
         assert_eq!(tool("cargo", "CARGO", "cargo", "").state, State::Good);
+        let with_options = tool("compiler", "BEFIT_NO_SUCH_VARIABLE", "env cc -O2", "");
+        assert_eq!(with_options.state, State::Good, "{}", with_options.text);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::{
     fs,
+    io::Read,
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -224,6 +225,35 @@ fn wait_for_end(number: &str) {
     }
 }
 
+/// Interrupts `child`, and waits for its exit code.
+fn interrupt(child: &mut Child) -> Option<i32> {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    child.wait().unwrap().code()
+}
+
+#[test]
+fn regression_an_interrupt_ends_a_build_at_once() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let [cargo, started] = ["cargo", "started"].map(|name| folder.path().join(name));
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = metadata ] && exec {} \"$@\"\nsleep 60 & echo $! > {}; wait\n",
+        env!("CARGO"),
+        started.display()
+    );
+    fs::write(&cargo, script).unwrap();
+    fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut befit = command(&["run", "rrm"]);
+    let mut child = befit.env("CARGO", &cargo).stderr(Stdio::piped()).spawn().unwrap();
+    let sleeper = wait_for(&started);
+    assert_eq!(interrupt(&mut child), Some(130));
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.ends_with("befit: interrupted\n"), "{said}");
+    wait_for_end(&sleeper);
+}
+
 #[test]
 fn an_interrupt_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
@@ -236,10 +266,7 @@ fn an_interrupt_leaves_nothing_behind() {
         command(&["run", "--output", results.to_str().unwrap(), "--", "sh", "-c", &script]);
     let mut child = befit.env("TMPDIR", &temporary).stderr(Stdio::piped()).spawn().unwrap();
     let sleeper = wait_for(&started);
-    assert!(
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
-    );
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(interrupt(&mut child), Some(130));
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     wait_for_end(&sleeper);

@@ -129,12 +129,16 @@ fn a_users_own_crate_is_compared() {
     for (line, said) in [
         ("--bin product -- 5", "no --bin product; there are: sum"),
         ("--example product -- 5", "no --example product; there are: add"),
+        ("--package other -- 5", "there is no package other; there are: sum"),
         ("--stdin nowhere -- 5", "the input nowhere is no file"),
         ("--example alone", "alone.rs names neither befit nor rayon in its source, so --example"),
     ] {
         assert_ends(&run(line), 2, &[said]);
     }
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    fs::write(users.join("Cargo.toml"), "[package\n").unwrap();
+    let refused = ["cargo cannot read the program's manifest", "unclosed table"];
+    assert_ends(&run("-- 20000"), 2, &refused);
 }
 
 const READS: &str = r#"

@@ -53,8 +53,18 @@ pub(super) fn losses(
     found
 }
 
-/// Largest share first; those that are not worth a line go.
+/// What has one cause in common becomes one loss. Then the largest share first; those that are not
+/// worth a line go.
 pub(super) fn rank(found: &mut Vec<Loss>) {
+    let is_same = |a: &Loss, b: &Loss| {
+        (a.cause, a.scheduler, a.more_than_best) == (b.cause, b.scheduler, b.more_than_best)
+    };
+    for loss in std::mem::take(found) {
+        match found.iter_mut().find(|other| is_same(other, &loss)) {
+            Some(other) => other.share += loss.share,
+            None => found.push(loss),
+        }
+    }
     found.retain(|loss| loss.share >= WORTH);
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
 }

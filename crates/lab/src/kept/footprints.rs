@@ -24,9 +24,29 @@ pub(crate) fn footprints(
     progress: &dyn Progress,
 ) -> Vec<Footprint> {
     let file = file(program);
+    let kept = file.as_ref().and_then(|file| find(file, program));
+    kept.unwrap_or_else(|| look(program, file, advance, progress))
+}
+
+/// The same where nothing else is simulated meanwhile: `progress` shows how far it is.
+pub(crate) fn footprints_alone(program: &Program, progress: &dyn Progress) -> Vec<Footprint> {
+    let file = file(program);
     if let Some(found) = file.as_ref().and_then(|file| find(file, program)) {
         return found;
     }
+    progress.simulating(&program.meta().name, 1, program.total_touches());
+    let found = look(program, file, &|touches| progress.advance(touches), progress);
+    progress.finished();
+    found
+}
+
+/// Finds them, and keeps them in `file`.
+fn look(
+    program: &Program,
+    file: Option<PathBuf>,
+    advance: &dyn Fn(u64),
+    progress: &dyn Progress,
+) -> Vec<Footprint> {
     let footprints = program.footprints(advance);
     if let Some(file) = file
         && let Err(why) = keep(&file, &footprints)
@@ -34,14 +54,6 @@ pub(crate) fn footprints(
         progress.note(&format!("cannot keep what tasks touch in {}: {why}", file.display()));
     }
     footprints
-}
-
-/// The same where nothing else is simulated meanwhile: `progress` shows how far it is.
-pub(crate) fn footprints_alone(program: &Program, progress: &dyn Progress) -> Vec<Footprint> {
-    progress.simulating(&program.meta().name, 1, program.total_touches());
-    let found = footprints(program, &|touches| progress.advance(touches), progress);
-    progress.finished();
-    found
 }
 
 /// Where they are kept; `None` where they are not.

@@ -94,7 +94,8 @@ impl Kept {
         &self.folder
     }
 
-    /// All that is kept, by kind, the largest first. Builds are told of where they stand beside.
+    /// All that is kept, by kind, the largest first. Builds are told of where they stand beside:
+    /// those with instrumentation around the folder, and those to be timed in `befit-work`.
     ///
     /// # Errors
     /// Where a folder cannot be read.
@@ -113,7 +114,8 @@ impl Kept {
             }
             let beside = self.folder.parent().filter(|folder| folder.ends_with("befit-record"));
             if let Some(beside) = beside {
-                let builds = entries(beside)?.into_iter();
+                let timed = entries(&beside.with_file_name("befit-work"))?;
+                let builds = entries(beside)?.into_iter().chain(timed);
                 for path in builds.filter(|path| path.is_dir() && *path != self.folder) {
                     things.push(KeptThing::of(KeptKind::Builds, path)?);
                 }
@@ -180,7 +182,7 @@ pub(crate) fn read<T: DeserializeOwned>(file: &Path) -> Option<T> {
 }
 
 /// Keeps `what` in `file` as JSON.
-pub(crate) fn write(file: &Path, what: &impl Serialize) -> io::Result<()> {
+fn write(file: &Path, what: &impl Serialize) -> io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)?;
     OutputFile::create(file)?.commit(&serde_json::to_vec(what)?)
 }
@@ -198,7 +200,7 @@ fn file_of(content: &str, folder: &str) -> Option<PathBuf> {
 }
 
 /// Keeps `what` in `file` as JSON, and all that is kept within its bound.
-fn add(file: &Path, what: &impl Serialize) -> io::Result<()> {
+pub(crate) fn add(file: &Path, what: &impl Serialize) -> io::Result<()> {
     write(file, what)?;
     if let Some(kept) = file.parent().and_then(Path::parent) {
         bound(kept);
@@ -254,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with two recordings, a result and a build; the older things have lower numbers.
+    /// A folder with two recordings, a result and two builds.
     fn filled() -> (tempfile::TempDir, Kept) {
         let target = tempfile::tempdir().unwrap();
         let folder = target.path().join("befit-record/cache");
@@ -270,6 +272,7 @@ mod tests {
         write("new.befit", 100, 100);
         write("notes.txt", 7, 400);
         write("../release/deps/kernel", 5000, 500);
+        write("../../befit-work/release/deps/kernel", 4000, 500);
         (target, Kept { folder })
     }
 
@@ -280,7 +283,13 @@ mod tests {
     #[test]
     fn all_that_is_kept_is_told_by_kind_the_largest_first() {
         let (_target, kept) = filled();
-        let all = [("recordings", 1000), ("recordings", 100), ("results", 10), ("builds", 5000)];
+        let all = [
+            ("recordings", 1000),
+            ("recordings", 100),
+            ("results", 10),
+            ("builds", 5000),
+            ("builds", 4000),
+        ];
         assert_eq!(sizes(&kept.things().unwrap()), all);
         let nothing = Kept { folder: kept.folder.join("not/there") };
         assert_eq!(nothing.things().unwrap(), []);
@@ -293,14 +302,15 @@ mod tests {
         assert_eq!(sizes(&kept.bound(Bytes(1109)).unwrap()), [("recordings", 1000)]);
         used(&kept.folder.join("results/1.json"));
         assert_eq!(sizes(&kept.bound(Bytes(10)).unwrap()), [("recordings", 100)]);
-        assert_eq!(sizes(&kept.things().unwrap()), [("results", 10), ("builds", 5000)]);
+        let left = [("results", 10), ("builds", 5000), ("builds", 4000)];
+        assert_eq!(sizes(&kept.things().unwrap()), left);
     }
 
     #[test]
     fn only_the_kinds_that_are_named_are_cleared() {
         let (_target, kept) = filled();
         let gone = kept.clear(&[KeptKind::Results, KeptKind::Builds]).unwrap();
-        assert_eq!(sizes(&gone), [("results", 10), ("builds", 5000)]);
+        assert_eq!(sizes(&gone), [("results", 10), ("builds", 5000), ("builds", 4000)]);
         assert_eq!(kept.things().unwrap().len(), 2);
         assert!(kept.folder.join("notes.txt").exists());
     }

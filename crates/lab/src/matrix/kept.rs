@@ -42,10 +42,11 @@ impl<'a> Kept<'a> {
         let key = xxhash_rust::xxh3::xxh3_128(format!("{own} {content} {plan:?}").as_bytes());
         let file = self.folder.join(format!("{key:032x}.json"));
         if let Some(group) = kept::read(&file) {
+            kept::used(&file);
             return Ok(group);
         }
         let group = simulate()?;
-        if let Err(why) = kept::write(&file, &group) {
+        if let Err(why) = kept::add(&file, &group) {
             let folder = self.folder.display();
             self.progress.note(&format!("cannot keep results in {folder}: {why}"));
             self.own = None; // one note is enough

@@ -67,6 +67,8 @@ pub struct MatrixPlan {
     pub seeds: Option<NonZeroU32>,
     /// The policies' options.
     pub options: Options,
+    /// Whether to record again what was recorded before.
+    pub fresh: bool,
 }
 
 /// What a matrix found; serialised, the document `befit.matrix/1` (docs/json.md) without its
@@ -107,7 +109,7 @@ impl MatrixPlan {
             if recorded.as_ref().is_none_or(|(source, ..)| *source != row.source) {
                 // Let go of the one before: two of them may be too many.
                 drop(recorded.take());
-                let program = record(&row.source, false, &remaining)?;
+                let program = record(&row.source, self.fresh, &remaining)?;
                 let content = kept::content(&program);
                 recorded = Some((row.source.clone(), program, content));
             }
@@ -254,6 +256,7 @@ mod tests {
             schedulers: vec![SchedulerKind::Sb, BASELINE, SchedulerKind::Sb],
             seeds: None,
             options: Options::default(),
+            fresh: false,
         }
     }
 

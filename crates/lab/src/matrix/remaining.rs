@@ -63,6 +63,12 @@ impl Progress for Remaining<'_> {
     fn building(&self, what: &str, instrumented: bool) {
         self.inner.building(what, instrumented);
     }
+    fn built(&self, line: &str) {
+        self.inner.built(line);
+    }
+    fn build_failed(&self, said: &str) {
+        self.inner.build_failed(said);
+    }
     fn said(&self, text: &str) {
         self.inner.said(text);
     }

@@ -11,6 +11,8 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::LabError;
+
 /// The time in which a program must end when asked to.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -21,6 +23,8 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     raised: AtomicBool,
+    /// There is a folder to remove.
+    has_begun: AtomicBool,
     /// The process group of the program that runs now. While it is here the leader is not reaped,
     /// so its number is not given to another.
     group: Mutex<Option<Pid>>,
@@ -46,6 +50,23 @@ impl Interrupt {
     /// Whether it was raised.
     pub fn is_raised(&self) -> bool {
         self.0.raised.load(SeqCst)
+    }
+
+    /// Whether the native runs have begun. Before that nothing need be finished: what is built or
+    /// recorded ends with this process.
+    pub fn has_begun(&self) -> bool {
+        self.0.has_begun.load(SeqCst)
+    }
+
+    /// The native runs have a folder from now on, and are about to begin.
+    pub(super) fn runs_begin(&self) {
+        self.0.has_begun.store(true, SeqCst);
+    }
+
+    /// # Errors
+    /// [`LabError::Interrupted`] if it was raised.
+    pub(crate) fn check(&self) -> Result<(), LabError> {
+        if self.is_raised() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
     fn group(&self) -> MutexGuard<'_, Option<Pid>> {

@@ -194,10 +194,9 @@ impl NativePlan {
     ) -> Result<NativeResults, LabError> {
         self.threads.map_or(Ok(()), check_threads)?;
         let prepared = self.prepare(source, progress);
-        if interrupt.is_raised() {
-            return Err(LabError::Interrupted); // whatever cargo says to it
-        }
+        interrupt.check()?;
         let program = prepared?;
+        interrupt.runs_begin();
         let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
         child::room(folder.path())?;
         let rounds = self.repeats.get() as usize + usize::from(self.trace);

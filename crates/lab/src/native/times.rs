@@ -50,6 +50,7 @@ impl NativePlan {
         progress: &dyn Progress,
     ) -> Result<Vec<NativeTimes>, LabError> {
         let mut spare = SPARE;
+        interrupt.runs_begin();
         let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
         child::room(folder.path())?;
         let each: Vec<_> =

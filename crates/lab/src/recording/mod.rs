@@ -66,6 +66,11 @@ impl CrateSource {
         let arguments = self.arguments.iter().map(Path::new).filter(|path| path.is_file());
         named.chain(arguments)
     }
+
+    /// A hash of the content of these files, and whether the first of them is standard input.
+    fn content(&self) -> Result<String, LabError> {
+        Ok(format!("{} {}", self.stdin.is_some(), content(self.files())?))
+    }
 }
 
 impl Source {
@@ -348,7 +353,7 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
                 kernel: None,
                 folder: env::current_dir().ok(),
                 stdin: own.stdin.clone(),
-                inputs: Some(content(own.files())?),
+                inputs: Some(own.content()?),
                 threads: Some(threads),
             })
         }
@@ -466,13 +471,23 @@ mod tests {
                 arguments: vec!["-v".to_owned(), paths[2].to_str().unwrap().to_owned()],
                 ..CrateSource::default()
             };
-            content(own.files()).unwrap()
+            own.content().unwrap()
         };
         let base = write(["a", "b", "c"]);
         assert_eq!(write(["a", "b", "c"]), base);
         for other in [["x", "b", "c"], ["a", "x", "c"], ["a", "b", "x"], ["ab", "", "c"]] {
             assert_ne!(write(other), base, "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_read_as_standard_input_is_another_input_than_one_that_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("numbers");
+        fs::write(&file, "1 2").unwrap();
+        let opened = CrateSource { inputs: vec![file.clone()], ..CrateSource::default() };
+        let stdin = CrateSource { stdin: Some(file), ..CrateSource::default() };
+        assert_ne!(opened.content().unwrap(), stdin.content().unwrap());
     }
 
     #[test]

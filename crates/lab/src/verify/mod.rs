@@ -180,7 +180,7 @@ impl VerifyPlan {
         let native = unless_raised(interrupt, NativeProgram::build(&program.source, progress))?;
         let recording = program.recording(self.fresh, progress);
         let (recording, work) = unless_raised(interrupt, recording)?;
-        let predictions = self.predict(&recording, &self.machine, progress)?;
+        let predictions = self.predict(&recording, &self.machine, interrupt, progress)?;
         let plan = |threads: &NonZeroU32| NativePlan {
             schedulers: self.schedulers.clone(),
             repeats: self.repeats,
@@ -232,6 +232,7 @@ impl VerifyPlan {
         &self,
         program: &Program,
         machine: &Machine,
+        interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<Vec<Prediction>, LabError> {
         let mut jobs = Vec::new();
@@ -245,6 +246,7 @@ impl VerifyPlan {
         let title = format!("{} on {}", program.meta().name, machine.name);
         progress.simulating(&title, jobs.len(), program.total_touches() * jobs.len() as u64);
         let run = |(_, machine, scheduler, seed): &(_, Machine, SchedulerKind, u64)| {
+            interrupt.check()?;
             simulate(program, machine, *scheduler, *seed, &self.options, progress)
         };
         let times = parallel::map(&jobs, threads(), |_| 1, run)?;
@@ -280,6 +282,7 @@ impl VerifyPlan {
             let recording = program.recording(false, &crate::Silent);
             let (recording, _) = unless_raised(interrupt, recording)?;
             let of = |machine: &Machine| {
+                interrupt.check()?;
                 let machine = machine.clone().with_workers(threads.get())?;
                 simulate(&recording, &machine, *scheduler, 1, &self.options, progress)
             };
@@ -317,5 +320,6 @@ fn simulate(
 
 /// What was asked to end outweighs what came of it.
 fn unless_raised<T>(interrupt: &Interrupt, result: Result<T, LabError>) -> Result<T, LabError> {
-    if interrupt.is_raised() { Err(LabError::Interrupted) } else { result }
+    interrupt.check()?;
+    result
 }

@@ -50,8 +50,15 @@ pub fn can_be_written(path: &Path) -> io::Result<()> {
     if is_special(path) { Ok(()) } else { temporary_beside(path).map(drop) }
 }
 
+/// The file that is meant, which need not be there.
 fn behind_links(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    let mut path = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        let Ok(target) = path.read_link() else { break };
+        path = folder(&path).join(target);
+    }
+    path.canonicalize().unwrap_or(path)
 }
 
 /// Whether something is there that is no regular file.
@@ -174,6 +181,23 @@ mod tests {
         write_whole(&link, |file| file.write_all(b"new")).unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read(&file).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_to_nothing_stays_a_link_and_what_it_names_appears() {
+        use std::os::unix::fs::symlink;
+        let (folder, _) = old();
+        let [file, link, over] = ["new", "link", "over"].map(|name| folder.path().join(name));
+        symlink("new", &link).unwrap();
+        symlink(&link, &over).unwrap();
+        can_be_written(&over).unwrap();
+        write_whole(&over, |file| file.write_all(b"new")).unwrap();
+        assert!(link.is_symlink() && over.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        // A link to itself leads nowhere, and its place is taken.
+        symlink("round", folder.path().join("round")).unwrap();
+        write_whole(&folder.path().join("round"), |_| io::Result::Ok(())).unwrap();
     }
 
     #[cfg(unix)]

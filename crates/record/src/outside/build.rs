@@ -104,6 +104,9 @@ pub enum BuildError {
         /// The end of what it wrote to stderr, 128 KiB at most.
         stderr: String,
     },
+    /// Cargo cannot tell what the manifest has: this is what it wrote to stderr.
+    #[error("cargo cannot read the program's manifest: {0}")]
+    Manifest(String),
     /// The instrumented code misses the recorder.
     #[error("the program uses neither befit nor rayon, so it has no forks that could be recorded")]
     WithoutBefit,
@@ -134,6 +137,14 @@ pub enum BuildError {
     /// Something is missing in the output of `cargo metadata` or `rustc -vV`.
     #[error("cannot understand {0}: {1}")]
     Answer(&'static str, &'static str),
+    /// No package of that name.
+    #[error("there is no package {name}; there are: {known}", known = or_none(.known))]
+    NoSuchPackage {
+        /// The name that was asked for.
+        name: String,
+        /// Those that there are, comma-separated.
+        known: String,
+    },
     /// No binary.
     #[error("the package has no binary to record")]
     NoBinary,
@@ -162,7 +173,9 @@ impl BuildError {
         matches!(
             self,
             Self::WithoutBefit
+                | Self::Manifest(_)
                 | Self::NotNamed { .. }
+                | Self::NoSuchPackage { .. }
                 | Self::NoBinary
                 | Self::NoSuchTarget { .. }
                 | Self::WhichBinary(_)
@@ -330,7 +343,10 @@ impl Build {
     fn workspace(&self, manifest: Option<&Path>) -> Result<Workspace, BuildError> {
         let mut cargo = self.cargo("metadata", manifest);
         cargo.args(["--no-deps", "--format-version=1"]);
-        let output = output_of(cargo, &|_| {})?;
+        let output = output_of(cargo, &|_| {}).map_err(|error| match error {
+            BuildError::Cargo { stderr, .. } => BuildError::Manifest(stderr),
+            other => other,
+        })?;
         Workspace::new(&output).map_err(|what| BuildError::Answer("cargo metadata", what))
     }
 
@@ -523,7 +539,7 @@ mod tests {
     fn a_folder_without_a_package_is_cargos_error() {
         let build = Build { manifest_path: Some("/nowhere/Cargo.toml".into()), ..Build::default() };
         let error = build.run(&|_| {}).unwrap_err();
-        assert!(matches!(error, BuildError::Cargo { .. }), "{error}");
+        assert!(matches!(error, BuildError::Manifest(_)), "{error}");
         assert!(error.to_string().contains("/nowhere/Cargo.toml"), "{error}");
     }
 }

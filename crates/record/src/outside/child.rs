@@ -51,8 +51,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Starts `command` in a new group. Ctrl-C in a terminal does not reach it, but ends us, and so
-    /// the group.
+    /// Starts `command` in a new group. Ctrl-C in a terminal does not reach it. It ends us, and
+    /// so the group.
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         let mut shell = Command::new("sh");
         shell.args(["-c", "read -r line || kill -KILL 0"]).process_group(0);

@@ -31,10 +31,16 @@ impl Workspace {
     /// its only one.
     ///
     /// # Errors
-    /// There is none, or not one of that name, or several; or it is to be recorded and has neither
-    /// befit nor rayon among all its dependencies, or names none that brings them.
+    /// There is no such package or binary, or none at all, or several; or it is to be recorded and
+    /// has neither befit nor rayon among all its dependencies, or names none that brings them.
     pub(super) fn choose(&self, build: &Build) -> Result<Choice, BuildError> {
         let meant = self.meant(build);
+        if let (Some(name), []) = (&build.package, &meant[..]) {
+            let packages = self.metadata["packages"].as_array().into_iter().flatten();
+            let known = packages.filter_map(|package| package["name"].as_str()).collect::<Vec<_>>();
+            let (name, known) = (name.clone(), known.join(", "));
+            return Err(BuildError::NoSuchPackage { name, known });
+        }
         let (flag, kind, asked) = match (&build.example, &build.bin) {
             (Some(example), _) => ("--example", "example", Some(example)),
             (None, bin) => ("--bin", "bin", bin.as_ref()),

@@ -35,6 +35,7 @@ fn first_suggestions_gain_what_was_said() {
         schedulers: Vec::new(),
         seeds: None,
         options: Options::default(),
+        fresh: false,
     };
     let (mut given, mut held) = (0, 0);
     let size = std::env::var("ADVICE_SIZE").unwrap_or_default();

@@ -8,7 +8,7 @@ use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
 use befit_sched::{Options, SchedulerKind};
 
-use super::{Cause, Change, Conclusion, Loss, Suggestion, rank_by_gain};
+use super::{Cause, Change, Conclusion, Loss, Suggestion, find, rank_by_gain};
 use crate::{Interval, Sampling, Seeds, Silent, SimulationPlan};
 
 /// Four sockets of four cores; L3 256 KiB, L2 32 KiB, L1 8 KiB.
@@ -130,6 +130,18 @@ fn one_hot_line() {
 fn loss(cause: Cause, share: f64) -> Loss {
     let scheduler = SchedulerKind::Sb;
     Loss { cause, scheduler, more_than_best: false, share, figures: Default::default() }
+}
+
+#[test]
+fn what_has_one_cause_is_one_loss() {
+    use Cause::{InputTooSmall, Memory, Serial};
+    let other = Loss { more_than_best: true, ..loss(InputTooSmall, 0.1) };
+    let mut losses = vec![loss(InputTooSmall, 0.2), other.clone(), loss(Serial, 0.02)];
+    losses.extend([loss(Memory, 0.3), loss(InputTooSmall, 0.15)]);
+    find::rank(&mut losses);
+    let shares: Vec<_> = losses.iter().map(|loss| (loss.cause, loss.share)).collect();
+    assert_eq!(shares, [(InputTooSmall, 0.35), (Memory, 0.3), (InputTooSmall, 0.1)]);
+    assert_eq!(losses[2], other);
 }
 
 fn gains(change: Change, time: u64) -> Suggestion {
