@@ -54,6 +54,16 @@ fn a_good_input_of_each_target_is_read() {
         let text = String::from_utf8(xml).unwrap();
         befit_machine::Machine::from_xml("seed", &text).unwrap();
     }
+    let texts = |name| {
+        let seeds = (Target::named(name).unwrap().seeds)();
+        seeds.into_iter().map(|seed| String::from_utf8(seed).unwrap()).collect::<Vec<_>>()
+    };
+    for text in texts("synthetic") {
+        text.parse::<befit_machine::Machine>().unwrap();
+    }
+    for text in texts("sizes") {
+        text.parse::<befit_sched::sizes::SizeTable>().unwrap();
+    }
     for stream in (Target::named("stream").unwrap().seeds)() {
         befit_record::read_stream(&stream[..], "seed").unwrap();
     }

@@ -46,6 +46,8 @@ def copy_checkout():
 def cargo(tests, *more):
     """Runs cargo test in the copy; returns whether it succeeded within its limits."""
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target/mutants" / tests["target"])}
+    # What one fault made fail must not be tried on the next: the checkout's tests have it not.
+    environment["PROPTEST_DISABLE_FAILURE_PERSISTENCE"] = "1"
     if "rustflags" in tests:
         environment["RUSTFLAGS"] = tests["rustflags"]
     command = ["cargo", "test", "--quiet", *tests["cargo"], *more]

@@ -32,7 +32,7 @@ mod threads;
 mod watch;
 
 use befit_machine::Machine;
-use befit_sched::Options;
+use befit_sched::{Counting, Options};
 
 pub use self::{
     series_parallel::on_both_engines, simulated::in_simulator, small_engine::in_small_engine,
@@ -60,7 +60,15 @@ impl Case {
         let machine = machines[random.usize(..machines.len())].parse().expect("a valid topology");
         let sigma = 0.1 + 0.9 * random.f64();
         let mu = 0.01 + 0.99 * random.f64();
-        Self { seed, machine, options: Options { sigma, mu, ..Options::default() }, random }
+        let options = Options {
+            sigma,
+            mu,
+            counting: if random.bool() { Counting::Full } else { Counting::Capped },
+            nearness: random.u32(1..20),
+            branching: random.u32(2..6),
+            boundary: random.u32(0..6),
+        };
+        Self { seed, machine, options, random }
     }
 }
 

@@ -42,8 +42,7 @@ pub fn on_both_engines<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .machine(case.machine.clone())
-            .sigma(case.options.sigma)
-            .mu(case.options.mu)
+            .options(case.options)
             .policy(watched())
             .build()
             .expect("a pool under the policy");

@@ -82,7 +82,8 @@ impl Engine {
     }
 
     fn start(&mut self, w: WorkerId, parent: Option<usize>, notes: TaskInfo) {
-        let forks_left = self.case.random.u32(0..3);
+        // A root that forks nothing would be all there is.
+        let forks_left = self.case.random.u32(u32::from(parent.is_none())..3);
         let (children, ready, ended) = (0, false, false);
         self.tasks.push(Live { notes, parent, children, forks_left, ready, ended });
         self.add(w, self.tasks.len() - 1, Stage::Start);

@@ -28,8 +28,7 @@ pub fn on_threads<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64>) {
         let pool = ThreadPoolBuilder::new()
             .num_threads(case.random.usize(1..9))
             .machine(case.machine.clone())
-            .sigma(case.options.sigma)
-            .mu(case.options.mu)
+            .options(case.options)
             .policy(policy.clone())
             .build()
             .expect("a pool under the policy");

@@ -44,6 +44,17 @@ fn a_workers_time_is_accounted_for_in_full() {
     }
 }
 
+/// Idle time is what nothing else accounts for. One worker always has something to do.
+#[test]
+fn one_worker_is_never_idle() {
+    let program = program(|b| (0..20).for_each(|i| reader(b, 1, i * 100, 100, 5)));
+    let machine = machine("l3:1(size=1MiB) core:1 l1:1(size=32KiB) pu:1");
+    for kind in SchedulerKind::ALL {
+        let outcome = simulate(&program, &machine, kind, 1);
+        assert!(outcome.workers[0].idle.0 <= outcome.time.0 / 1000, "{kind}: {outcome:?}");
+    }
+}
+
 #[test]
 fn an_anchored_tasks_children_stay_on_its_socket() {
     // Two tasks of 400 KiB befit an L3 each; each forks four readers of its own data.

@@ -55,6 +55,7 @@ fn the_pace_of_each_class_comes_back_from_its_times() {
     // Also from times that are short of the whole's, and without what forks and faults took.
     for (faster, fork, fault) in [(1.0, 0, 0), (1.2, 0, 0), (1.2, 10_000, 0), (1.2, 0, 50_000)] {
         let found = found([k, j], faster, fork, fault);
+        assert_eq!(found.len(), 2);
         for (found, pace) in found.iter().zip([PACES[k], PACES[j]]) {
             let off = (found / pace - 1.0).abs();
             assert!(off < 0.02, "{found} {pace} {faster} {fork} {fault}");
