@@ -218,9 +218,10 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
         false
     }
 
-    /// Worker `w` goes on with a strand of `task` that `get` did not return: a thread returns to
-    /// the closure that called `join`, when its children have ended. The policy accounts for it and
-    /// cannot refuse.
+    /// Worker `w` goes on with a strand of `task` that `get` did not return. The policy accounts
+    /// for it and cannot refuse. A thread returns to the closure that called `join` when both
+    /// halves have ended; but tasks also go on after they have spawned a task, published forks or
+    /// yielded, while their children wait and run.
     fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {}
 
     /// Worker `w` ran `strand`. Returns a cluster under which workers that found nothing should ask

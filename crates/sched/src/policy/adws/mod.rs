@@ -12,8 +12,10 @@
 //!   work. An idle worker steals within the range of the topmost dominant group around it.
 //!
 //! Readings and deviations. Any child's end makes its group dominant, also where its range does not
-//! end at a worker's border. A computation begins on any worker. Once the engine finds that nothing
-//! moves, a worker takes from any queue, as under `static`. [`ranges`] has those of the ranges.
+//! end at a worker's border. What a scope spawns is a group from its first task on, though more
+//! follow; tasks of one range and depth share theirs. A computation begins on any worker. Once the
+//! engine finds that nothing moves, a worker takes from any queue, as under `static`. [`ranges`]
+//! has those of the ranges.
 
 mod groups;
 mod queues;
@@ -27,8 +29,11 @@ use std::{
 use befit_machine::{ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
 
-use self::{groups::Groups, queues::Queues, ranges::Ranges};
-use super::homes::{Home, Kind};
+use self::{
+    groups::{Groups, range},
+    queues::Queues,
+    ranges::Ranges,
+};
 use crate::{
     Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, Strand,
     TaskInfo,
@@ -50,7 +55,7 @@ impl<T: Handle> Adws<T> {
         let count = machine.workers().len() as u32;
         Self {
             ranges: Ranges::new(count),
-            groups: Groups::new(LockId(2 * count + 1)),
+            groups: Groups::new(LockId(3 * count + 1)),
             queues: Queues::new(count),
             leaves: machine.workers().iter().map(|worker| worker.leaf).collect(),
             hungry: CachePadded::default(),
@@ -59,12 +64,9 @@ impl<T: Handle> Adws<T> {
 
     /// Within the topmost dominant group around `w`. What reaches over several workers stays.
     fn steal(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let range = self.groups.around(w.index(), |it| self.ranges.workers(it), env)?;
-        let may = |ready: &Ready<T>| {
-            let lies_within = Home::read(ready.task.mark).is_some_and(|own| range.contains(own));
-            lies_within && self.ranges.wide(&ready.task).is_none()
-        };
-        self.queues.steal(w.index(), self.ranges.workers(range), may, env)
+        let within = self.groups.around(w.index(), |it| self.ranges.workers(it), env)?;
+        let may = |ready: &Ready<T>| range(&ready.task).is_some_and(|own| within.contains(own));
+        self.queues.steal(w.index(), self.ranges.workers(within), may, env)
     }
 }
 
@@ -88,28 +90,26 @@ impl<T: Handle> Scheduler<T> for Adws<T> {
 
     fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let task = &mut ready.task;
-        let parent = Home::read(task.mark);
-        if ready.stage == Stage::Continuation {
-            self.resume(w, task, env);
-        } else {
-            if let Some(parent) = self.ranges.wide(task).filter(|_| task.index == 0) {
-                self.groups.begin(parent, task.depth.saturating_sub(1), env);
-            }
-            task.mark = self.ranges.divide(task).word();
+        let parent = range(task);
+        if ready.stage == Stage::Start {
+            let own = self.ranges.divide(task);
+            task.mark = match self.ranges.wide(task) {
+                Some(parent) => self.groups.enter(parent, task, own, env),
+                None => own.word(),
+            };
             if parent.is_none() {
                 self.queues.add_root(ready, env);
                 return ClusterId::ROOT;
             }
         }
         let owner = self.ranges.owner(w, &ready, parent);
-        let is_sent = self.ranges.wide(&ready.task).is_some() || owner != w.index();
-        self.queues.add(owner, is_sent, ready, env);
+        let is_wide = self.ranges.wide(&ready.task).is_some();
+        let is_sent = self.queues.add(w.index(), owner, is_wide, ready, env);
         if is_sent { self.leaves[owner] } else { ClusterId::ROOT }
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let is_wide = |ready: &Ready<T>| self.ranges.wide(&ready.task).is_some();
-        let found = self.queues.next(w.index(), ask.accepts, is_wide, env);
+        let found = self.queues.next(w.index(), ask.accepts, env);
         if found.is_some() || ask.own_only {
             return found;
         }
@@ -127,23 +127,14 @@ impl<T: Handle> Scheduler<T> for Adws<T> {
         self.queues.have(w.index())
     }
 
-    /// All that `task` forked before its last sync has ended.
-    fn resume(&self, _: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
-        if let Some(range) = self.ranges.wide(task) {
-            self.groups.end(range, task.depth, env);
-        }
-    }
-
-    /// Returns all workers while it has something, and another found nothing.
+    /// Returns all workers while it has something to steal, and another found nothing.
     fn done(&self, w: WorkerId, _: &Strand, _: &mut dyn Env) -> Option<ClusterId> {
-        let asks_again = self.hungry.load(SeqCst) && self.has_own(w);
+        let asks_again = self.hungry.load(SeqCst) && self.queues.may_lose(w.index());
         (asks_again && self.hungry.swap(false, SeqCst)).then_some(ClusterId::ROOT)
     }
 
     /// Returns all workers if its group becomes dominant.
-    fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
-        self.resume(w, task, env);
-        let range = Home::read(task.mark).filter(|range| range.kind == Kind::Dealt)?;
-        self.groups.child_ended(range, task.depth.checked_sub(1)?, env).then_some(ClusterId::ROOT)
+    fn task_ended(&self, _: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
+        self.groups.child_ended(task, env).then_some(ClusterId::ROOT)
     }
 }

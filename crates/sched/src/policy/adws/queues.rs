@@ -14,17 +14,25 @@ use crate::{
 pub(super) struct Queues<T> {
     /// Per worker: what was forked there.
     own: Vec<Queue<T>>,
-    /// Per worker: what has a range that begins there.
+    /// Per worker: what was sent there and reaches no further.
     sent: Vec<Queue<T>>,
+    /// Per worker: what reaches from there over several workers. Thieves may not have it, and need
+    /// not take a lock to see so.
+    wide: Vec<Queue<T>>,
     /// Tasks that begin a computation.
     roots: Queue<T>,
 }
 
 impl<T: Handle> Queues<T> {
-    /// They use the locks below 2 × `workers` + 1.
+    /// They use the locks below 3 × `workers` + 1.
     pub(super) fn new(workers: u32) -> Self {
         let queues = |from: u32| (from..from + workers).map(|i| Queue::new(LockId(i))).collect();
-        Self { own: queues(0), sent: queues(workers), roots: Queue::new(LockId(2 * workers)) }
+        Self {
+            own: queues(0),
+            sent: queues(workers),
+            wide: queues(2 * workers),
+            roots: Queue::new(LockId(3 * workers)),
+        }
     }
 
     pub(super) fn workers(&self) -> u32 {
@@ -36,10 +44,23 @@ impl<T: Handle> Queues<T> {
         self.roots.push_new(ready, env);
     }
 
-    /// `ready` belongs to worker `owner`; it was sent there, or forked there.
-    pub(super) fn add(&self, owner: usize, is_sent: bool, ready: Ready<T>, env: &mut dyn Env) {
-        let queues = if is_sent { &self.sent } else { &self.own };
+    /// `ready`, which was forked on `w`, belongs to worker `owner`. Returns whether it is sent
+    /// there.
+    pub(super) fn add(
+        &self,
+        w: usize,
+        owner: usize,
+        is_wide: bool,
+        ready: Ready<T>,
+        env: &mut dyn Env,
+    ) -> bool {
+        let queues = match is_wide {
+            true => &self.wide,
+            false if owner != w => &self.sent,
+            false => &self.own,
+        };
         queues[owner].push_new(ready, env);
+        is_wide || owner != w
     }
 
     /// The next of `w`: what reaches over several workers before all else, then the newest that was
@@ -48,13 +69,10 @@ impl<T: Handle> Queues<T> {
         &self,
         w: usize,
         accepts: Accepts<'_, T>,
-        is_wide: impl Fn(&Ready<T>) -> bool,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let accepted = |ready: &Ready<T>| accepts.is_none_or(|accepts| accepts(&ready.job));
-        let first = |ready: &Ready<T>| is_wide(ready) && accepted(ready);
-        self.sent[w]
-            .pop(env, |all| all.remove(all.iter().position(first)?))
+        self.wide[w]
+            .pop_old(accepts, env)
             .or_else(|| self.own[w].newest(accepts, env))
             .or_else(|| self.sent[w].pop_old(accepts, env))
             .or_else(|| self.roots.pop_old(accepts, env))
@@ -88,12 +106,19 @@ impl<T: Handle> Queues<T> {
     ) -> Option<Ready<T>> {
         others(0..self.own.len(), w, env).find_map(|victim| {
             let own = self.own[victim].pop_old(accepts, env);
-            own.or_else(|| self.sent[victim].pop_old(accepts, env))
+            let sent = own.or_else(|| self.sent[victim].pop_old(accepts, env));
+            sent.or_else(|| self.wide[victim].pop_old(accepts, env))
         })
     }
 
     /// Whether there is something for `w`, apart from what it may steal.
     pub(super) fn have(&self, w: usize) -> bool {
-        [&self.own[w], &self.sent[w], &self.roots].iter().any(|queue| !queue.seems_empty())
+        let all = [&self.own[w], &self.sent[w], &self.wide[w], &self.roots];
+        all.iter().any(|queue| !queue.seems_empty())
+    }
+
+    /// Whether there is something that may be stolen of `w`.
+    pub(super) fn may_lose(&self, w: usize) -> bool {
+        [&self.own[w], &self.sent[w]].iter().any(|queue| !queue.seems_empty())
     }
 }

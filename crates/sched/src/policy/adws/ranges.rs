@@ -12,6 +12,7 @@ use std::{
 
 use befit_machine::WorkerId;
 
+use super::groups::range;
 use crate::{
     Ready, Stage, TaskInfo,
     policy::homes::{Home, Kind, Rounds, Row},
@@ -39,7 +40,7 @@ impl Ranges {
 
     /// The range of a task, if it reaches over several workers.
     pub(super) fn wide(&self, task: &TaskInfo) -> Option<Home> {
-        Home::read(task.mark).filter(|range| self.row.is_wide(*range))
+        range(task).filter(|range| self.row.is_wide(*range))
     }
 
     /// The workers of a range.
@@ -49,7 +50,7 @@ impl Ranges {
 
     /// The range of a task that was just forked and has its parent's mark.
     pub(super) fn divide(&self, task: &TaskInfo) -> Home {
-        let Some(parent) = Home::read(task.mark) else {
+        let Some(parent) = range(task) else {
             return self.row.of(0..self.present.load(Relaxed), Kind::Dealt);
         };
         if !self.row.is_wide(parent) {
@@ -61,7 +62,7 @@ impl Ranges {
     /// The worker that `ready`, forked on `w` by a task with the range `parent`, belongs to.
     pub(super) fn owner<T>(&self, w: WorkerId, ready: &Ready<T>, parent: Option<Home>) -> usize {
         let begins = ready.stage == Stage::Start;
-        let range = Home::read(ready.task.mark)
+        let range = range(&ready.task)
             .filter(|it| self.row.is_wide(*it) || begins && it.kind == Kind::Dealt);
         range.map_or(w.index(), |range| {
             let workers = self.workers(range);

@@ -1,9 +1,9 @@
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
-use befit_machine::{Bytes, Machine};
+use befit_machine::{Bytes, Machine, WorkerId};
 
 use super::{Play, W, two_sockets};
-use crate::{Ask, ForkOrder, Options, SchedulerKind, TaskInfo};
+use crate::{Ask, Env, ForkOrder, LockId, Options, QuietEnv, Ready, SchedulerKind, TaskInfo};
 
 /// Worker 0 adds children of `parent`, numbers and jobs as in `jobs`.
 fn fork(play: &mut Play, parent: &TaskInfo, jobs: &[(u32, u32)]) {
@@ -186,6 +186,98 @@ fn adws_divides_the_workers_by_work_and_steals_within_the_dominant_group() {
     // The group above becomes dominant: it has the other part of worker 0's.
     assert!(adws.end(0, &small).is_some());
     assert_eq!(adws.job(2), Some(5));
+}
+
+/// The task of `root` spawns as many children as there are `jobs`, as engines report it: its strand
+/// ends, the child is added, and it goes on.
+fn spawn(play: &mut Play, root: &Ready<u32>, jobs: Range<u32>) {
+    for (index, job) in (0..).zip(jobs) {
+        play.done(0, root);
+        play.start(0, job, root.task.child(index, None, None));
+        play.policy.resume(W[0], &root.task, &mut play.env);
+    }
+}
+
+#[test]
+fn adws_has_what_a_scope_spawned_stolen_once_one_of_its_tasks_has_ended() {
+    let mut adws = Play::of(SchedulerKind::Adws);
+    adws.add(0, 0, None);
+    let root = adws.get(0).unwrap();
+    // Nobody knows how many: each has all workers, so that it is not stolen.
+    spawn(&mut adws, &root, 0..8);
+    let first: Vec<_> = (0..8).map(|i| (i % 4, adws.get(i % 4).unwrap())).collect();
+    for (w, task) in first {
+        assert_eq!(adws.job(3), None);
+        adws.end(w, &task);
+    }
+    // Then each worker has two. The second round begins as the first did.
+    for jobs in [10..18, 20..28] {
+        spawn(&mut adws, &root, jobs.clone());
+        let mut last = [0, 1].map(|_| adws.get(3).unwrap());
+        assert_eq!(last.each_ref().map(|ready| ready.job), [jobs.start + 6, jobs.start + 7]);
+        assert_eq!(adws.job(3), None, "none has ended");
+        assert!(adws.end(3, &last[0]).is_some());
+        assert_eq!(adws.end(3, &last[1]), None);
+        for _ in 0..6 {
+            last[0] = adws.get(3).expect("the group is dominant");
+            assert!((jobs.start..jobs.start + 6).contains(&last[0].job));
+            adws.end(3, &last[0]);
+        }
+        assert_eq!(adws.job(3), None);
+    }
+}
+
+/// Counts the locks that are taken.
+struct Locks(QuietEnv, usize);
+
+impl Env for Locks {
+    fn random(&mut self, bound: u32) -> u32 {
+        self.0.random(bound)
+    }
+    fn acquire(&mut self, _: LockId) {
+        self.1 += 1;
+    }
+    fn release(&mut self, _: LockId) {}
+    fn steal(&mut self, _: WorkerId, _: bool) {}
+}
+
+#[test]
+fn adws_takes_no_lock_for_what_thieves_may_not_have() {
+    let mut adws = Play::of(SchedulerKind::Adws);
+    adws.add(0, 0, None);
+    let root = adws.get(0).unwrap();
+    // In the first round each has all workers, whichever it begins on.
+    spawn(&mut adws, &root, 0..8);
+    let own = [0, 1].map(|_| adws.get(3).unwrap());
+    assert!(adws.end(3, &own[0]).is_some(), "the group is dominant");
+    let mut env = Locks(QuietEnv(fastrand::Rng::with_seed(7)), 0);
+    assert!(adws.policy.get(W[3], Ask::ANYTHING, &mut env).is_none());
+    assert_eq!(env.1, 1, "that of the groups");
+    // So there is nothing that it should ask for again.
+    assert_eq!(adws.policy.done(W[0], &root.strand(), &mut adws.env), None);
+}
+
+#[test]
+fn adws_counts_the_end_of_a_task_for_the_group_that_it_was_forked_in() {
+    let mut adws = Play::of(SchedulerKind::Adws);
+    adws.add(0, 0, None);
+    let root = adws.get(0).unwrap();
+    let round = |adws: &mut Play, jobs: Range<u32>| -> Vec<_> {
+        spawn(adws, &root, jobs.clone());
+        jobs.map(|job| adws.one_of(0, &[job]).unwrap()).collect()
+    };
+    for jobs in [0..2, 10..12] {
+        let both = round(&mut adws, jobs);
+        both.iter().for_each(|child| _ = adws.end(0, child));
+    }
+    // Two were there last time, and have half of the workers each; the third has all of them.
+    let three = round(&mut adws, 20..23);
+    let parts = [three[0], three[2]].map(|parent| {
+        fork(&mut adws, &parent.task, &[(0, 30), (1, 31)]);
+        adws.one_of(0, &[30]).unwrap()
+    });
+    // The first half's children are within the third's range, too; each makes its own dominant.
+    assert!(parts.iter().all(|part| adws.end(0, part).is_some()));
 }
 
 #[test]
