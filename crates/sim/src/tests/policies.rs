@@ -120,3 +120,27 @@ fn what_is_done_once_is_cut_by_none_and_ends_under_all() {
         assert_eq!(outcome.started_on.len(), 19, "{kind}");
     }
 }
+
+/// The places of workers on a row of them fit a task's mark, however many there are.
+#[test]
+fn tasks_are_dealt_to_all_packages_of_the_largest_machines() {
+    // Twice a task for each of eight parts of the workers.
+    let program = program(|b| {
+        for scope in 1..=2 {
+            (0..8).for_each(|part| reader(b, scope, 100 * part, 100, 4));
+            b.sync(ScopeId(scope)).unwrap();
+        }
+    });
+    let started_on = |packages: u32, kind| {
+        let machine = machine(&format!("pack:{packages} l3:1(size=32MiB) core:128 pu:1"));
+        super::simulate(&program, &machine, kind, 1).started_on
+    };
+    for packages in [32, 33] {
+        let started = started_on(packages, SchedulerKind::Adws);
+        let firsts: Vec<_> = (0..8).map(|part| part * packages * 16).collect();
+        assert_eq!(started[9..], firsts, "the second round");
+    }
+    for packages in [33, 129] {
+        assert_eq!(started_on(packages, SchedulerKind::Homes).len(), 17);
+    }
+}

@@ -6,6 +6,11 @@ use std::ops::Range;
 /// a cache (its children declare no sizes) ends there.
 const SMALLEST: u32 = 4;
 
+/// A place in the row takes so many bits of a mark.
+const BITS: u32 = 24;
+/// The largest place.
+pub(super) const PLACES: u32 = (1 << BITS) - 1;
+
 /// What a home says of its task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::policy) enum Kind {
@@ -47,16 +52,17 @@ impl Home {
 
     /// `None` for a task that has no home yet.
     pub(in crate::policy) fn read(mark: u64) -> Option<Self> {
-        let part = |shift: u32| (mark >> shift) as u32 & 0xFF_FFFF;
+        let part = |shift: u32| (mark >> shift) as u32 & PLACES;
         let kind =
             [Kind::Dealt, Kind::Together, Kind::Claims, Kind::Kept][(mark >> 48 & 3) as usize];
         let row = (mark >> 50) as u8;
-        Some(Self { from: part(0), to: part(24), kind, row }).filter(|home| home.to > 0)
+        Some(Self { from: part(0), to: part(BITS), kind, row }).filter(|home| home.to > 0)
     }
 
     pub(in crate::policy) fn word(self) -> u64 {
+        debug_assert!(self.from < self.to && self.to <= PLACES, "{self:?} fits no mark");
         let rest = (self.kind as u64) << 48 | u64::from(self.row) << 50;
-        u64::from(self.from) | u64::from(self.to) << 24 | rest
+        u64::from(self.from) | u64::from(self.to) << BITS | rest
     }
 
     /// Whether what is kept together may be divided further.

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::home::{Home, Kind};
+use super::home::{Home, Kind, PLACES};
 
-/// Into so many parts the widest place in the row is divided.
+/// Into so many parts the widest place in the row is divided, or fewer where a mark has no room for
+/// so many of each worker.
 const PARTS: u32 = 1 << 12;
 /// The most parts that a subtree of one worker is dealt out in. More parts come out more even where
 /// the tree does not divide by the number of workers; each part is one more fork that the policy
@@ -15,20 +16,24 @@ const FINEST: u32 = 8;
 pub(in crate::policy) struct Row {
     /// Which of the machine's rows it is.
     index: u8,
+    /// Into how many parts the widest place is divided.
+    parts: u32,
     /// Where each worker's place begins, and where the last one's ends.
     bounds: Vec<u32>,
 }
 
 impl Row {
-    /// Of workers with these weights, none of them 0; the heaviest has [`PARTS`].
+    /// Of workers with these weights, none of them 0.
     pub(in crate::policy) fn new(index: u8, weights: impl Iterator<Item = f64> + Clone) -> Self {
         let most = weights.clone().fold(f64::MIN_POSITIVE, f64::max);
+        let workers = weights.clone().count() as u32;
+        let parts = PARTS.min(PLACES / workers.max(1)).max(1);
         let mut end = 0;
         let ends = weights.map(|weight| {
-            end += ((weight / most * f64::from(PARTS)) as u32).max(1);
+            end += ((weight / most * f64::from(parts)) as u32).max(1);
             end
         });
-        Self { index, bounds: std::iter::once(0).chain(ends).collect() }
+        Self { index, parts, bounds: std::iter::once(0).chain(ends).collect() }
     }
 
     /// These workers, whole.
@@ -80,7 +85,7 @@ impl Row {
     /// Whether a home is divided further: it reaches over a border between workers, and is more
     /// than the finest part of one.
     pub(in crate::policy) fn is_wide(&self, home: Home) -> bool {
-        home.to - home.from > PARTS / FINEST && self.first(home) != self.last(home)
+        home.to - home.from > self.parts / FINEST && self.first(home) != self.last(home)
     }
 }
 
@@ -112,6 +117,22 @@ mod tests {
                 (before, to) = (before + share, part.to);
             }
             prop_assert_eq!(to, home.to);
+        }
+    }
+
+    #[test]
+    fn homes_survive_the_mark_on_the_largest_machines() {
+        for workers in [1, 4095, 4096, 4224, 16_512, 65_536] {
+            for weight in [1.0, 0.001] {
+                let weights = (0..workers).map(|w| if w < workers / 2 { weight } else { 1.0 });
+                let row = Row::new(255, weights);
+                let last = row.at(workers - 1, Kind::Kept);
+                for home in [row.of(0..workers, Kind::Claims), last, row.at(0, Kind::Together)] {
+                    assert_eq!(Home::read(home.word()), Some(home), "{workers}");
+                }
+                let ends = [row.first(last), row.last(last)];
+                assert_eq!(ends, [workers - 1; 2], "{workers}");
+            }
         }
     }
 
