@@ -101,7 +101,7 @@ impl<T: Handle> Scheduler<T> for Batch<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { may_refuse: true, ..Capabilities::default() }
+        Capabilities { may_refuse: true, uses_sizes: false, ..Capabilities::default() }
     }
 
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {

@@ -74,7 +74,12 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { may_refuse: true, sees_forks: true, ..Capabilities::default() }
+        Capabilities {
+            may_refuse: true,
+            sees_forks: true,
+            uses_sizes: false,
+            ..Capabilities::default()
+        }
     }
 
     fn has_threads(&self, workers: u32) {

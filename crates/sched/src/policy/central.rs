@@ -31,7 +31,12 @@ impl<T: Handle> Scheduler<T> for Central<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { finds: Finds::Everything, follows_tasks: false, ..Capabilities::default() }
+        Capabilities {
+            finds: Finds::Everything,
+            follows_tasks: false,
+            uses_sizes: false,
+            ..Capabilities::default()
+        }
     }
 
     fn add(&self, _: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {

@@ -42,7 +42,8 @@ impl<T: Handle> Scheduler<T> for DepthFirst<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { finds: Finds::Everything, ..Capabilities::default() }
+        let finds = Finds::Everything;
+        Capabilities { finds, uses_sizes: false, ..Capabilities::default() }
     }
 
     fn add(&self, _: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {

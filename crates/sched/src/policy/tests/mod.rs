@@ -101,7 +101,7 @@ fn an_engine_is_told_what_each_policy_needs() {
     assert_eq!(kinds_of(|it| it.own_newest_first), "ws pws cilk-a");
     assert_eq!(kinds_of(|it| it.defers_spawned), "homes auto");
     assert_eq!(kinds_of(|it| !it.follows_tasks), "ws pws cilk-a central");
-    assert_eq!(kinds_of(|it| !it.uses_sizes), "ws pws cilk-a hws mts");
+    assert_eq!(kinds_of(|it| !it.uses_sizes), "ws pws cilk-a hws mts pdf central batch static");
     assert_eq!(kinds_of(|it| it.finds == Finds::IfThereIsRoom), "");
     assert_eq!(kinds_of(|it| it.finds == Finds::Nothing), "cab hws mts batch static");
 }
