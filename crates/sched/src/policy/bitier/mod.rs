@@ -21,7 +21,7 @@ mod sockets;
 
 pub(crate) use by_depth::ByDepth;
 pub(super) use pools::Pools;
-pub(super) use sockets::Sockets;
+pub(super) use sockets::{Sockets, private_cache};
 
 /// Which tier a task belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,9 +5,16 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use crate::TaskInfo;
+
+/// The largest cache that belongs to a single worker, by the first; 0 if it has none.
+pub(in crate::policy) fn private_cache(machine: &Machine) -> Bytes {
+    let above = machine.path(WorkerId(0)).map(|id| machine.cluster(id));
+    let alone = above.filter(|cluster| cluster.worker_count() == 1);
+    alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default()
+}
 
 /// The sockets of a machine.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use crate::{
     Ask, Env, Guarded, Handle, LockId, Ready, Stage, TaskInfo,
     policy::{
-        bitier::Sockets,
+        bitier::{Sockets, private_cache},
         serial_order::{Line, Places, pop_first, pop_where},
     },
 };
@@ -45,12 +45,10 @@ struct State<T> {
 impl<T: Handle> Supernodes<T> {
     pub(super) fn new(id: LockId, machine: &Machine) -> Self {
         let sockets = Sockets::new(machine);
-        let alone = machine.path(WorkerId(0)).map(|id| machine.cluster(id));
-        let alone = alone.filter(|cluster| cluster.worker_count() == 1);
         let begun = (0..sockets.count()).map(|_| (Line::new(), None)).collect();
         let state = State { places: Places::default(), upper: Line::new(), begun };
         Self {
-            private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
+            private: private_cache(machine),
             shared: Bytes(sockets.cache % u64::MAX),
             state: Guarded::new(id, state),
             len: AtomicUsize::new(0),

@@ -85,7 +85,10 @@ pub(super) use self::{
     home::{Home, Kind},
     row::Row,
 };
-use super::{WorkStealing, bitier::Sockets};
+use super::{
+    WorkStealing,
+    bitier::{Sockets, private_cache},
+};
 use crate::{
     Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, Strand,
     TaskInfo,
@@ -139,8 +142,6 @@ impl<T: Handle> Homes<T> {
         let queues =
             |from: u32, count: u32| (from..from + count).map(|i| Line::new(LockId(i))).collect();
         let stack = |i| Stack::new(LockId(2 * workers + count + i));
-        let alone = machine.path(WorkerId(0)).map(|id| machine.cluster(id));
-        let alone = alone.filter(|cluster| cluster.worker_count() == 1);
         let caches: Vec<_> =
             (0..sockets.count()).map(|i| machine.cluster(sockets.cluster(i)).size()).collect();
         let line = machine.memory.latency.0 as f64 / machine.memory.streams();
@@ -158,7 +159,7 @@ impl<T: Handle> Homes<T> {
             undealt: CachePadded::default(),
             rows,
             caches,
-            private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
+            private: private_cache(machine),
             nanoseconds: line / shared.line.0.max(1) as f64 * 1e3 / f64::from(machine.mhz.max(1)),
             line,
             asked: (0..count).map(|_| CachePadded::default()).collect(),
