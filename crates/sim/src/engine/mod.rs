@@ -401,8 +401,9 @@ impl<'a> Engine<'a> {
     }
 
     fn make_ready(&mut self, w: WorkerId, ready: Ready<TaskId>) {
+        let start = self.workers[w.index()].clock;
         self.empty_outbox(w);
-        let start = self.becomes_ready(w, ready.task.anchor);
+        self.becomes_ready(w, ready.task.anchor);
         let cluster = self.in_policy(w, |scheduler, env| scheduler.add(w, ready, env));
         let now = self.workers[w.index()].clock;
         self.workers[w.index()].spent.add += now.since(start);

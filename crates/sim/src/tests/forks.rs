@@ -57,6 +57,26 @@ fn on_one_worker_each_fork_costs_two_calls_and_the_policy_nothing() {
     }
 }
 
+/// The last that is spawned runs first, and waits; it goes on by way of the policy, which gets all
+/// others before.
+#[test]
+fn a_worker_that_gives_the_policy_what_it_has_kept_is_not_idle() {
+    let program = program(|b| {
+        (0..100).for_each(|_| task(b, 1, None, |b| b.work(10, 0, 0)));
+        task(b, 1, None, |b| {
+            task(b, 2, None, |b| b.work(10, 0, 0));
+            b.sync(ScopeId(2)).unwrap();
+            b.work(10, 0, 0);
+        });
+        b.sync(ScopeId(1)).unwrap();
+    });
+    for kind in SchedulerKind::ALL {
+        let outcome = simulate(&program, &machine("core:1 l2:1 l1:1 pu:1"), kind, 1);
+        // The parts are rounded.
+        assert!(outcome.workers[0].idle.0 < 8, "{kind}: {:?}", outcome.workers);
+    }
+}
+
 #[test]
 fn forks_down_to_single_calls_cost_little_and_speed_up_with_the_workers() {
     let program = balanced(18, 30);
