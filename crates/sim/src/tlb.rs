@@ -50,6 +50,10 @@ pub(crate) struct Walk {
     pub(crate) time: Ticks,
     /// Lines of it that come from memory.
     pub(crate) from_memory: u32,
+    /// The other last-level caches that lines of it come from.
+    pub(crate) suppliers: [Option<ClusterId>; MOST_TABLES as usize],
+    /// Dirty lines that go to memory because of it.
+    pub(crate) written_back: u32,
 }
 
 impl Tlbs {
@@ -121,17 +125,20 @@ impl Hardware {
     #[cold]
     fn walked(&mut self, worker: WorkerId, line: u32) -> Walk {
         let Some(tlbs) = &self.tlbs else { return Walk::default() };
-        let mut walk = Walk { time: tlbs.base, from_memory: 0 };
-        for table in tlbs.table_lines(line) {
-            match self.caches.access(worker, table, false).found {
-                Found::Own(cluster) | Found::Sibling(cluster) => {
-                    walk.time += self.level(cluster).latency;
-                }
+        let mut walk = Walk { time: tlbs.base, ..Walk::default() };
+        for (number, table) in tlbs.table_lines(line).enumerate() {
+            let access = self.caches.access(worker, table, false);
+            walk.written_back += u32::from(access.written_back);
+            walk.time += match access.found {
+                Found::Own(cluster) => self.level(cluster).latency,
+                Found::Sibling(cluster) => self.level(cluster).transfer,
                 Found::Remote { .. } | Found::Memory => {
-                    walk.time += self.level(ClusterId::ROOT).latency;
-                    walk.from_memory += 1;
+                    let (supplier, level) = self.source_of(worker, access.found, self.each);
+                    walk.suppliers[number] = supplier;
+                    walk.from_memory += u32::from(supplier.is_none());
+                    level.latency
                 }
-            }
+            };
         }
         walk
     }
@@ -196,5 +203,36 @@ mod tests {
             let _ = hardware.caches.access(WorkerId(0), line, false);
         }
         assert_eq!(walk(&mut hardware, 1), Some((100.5 + 2.0 * 20.0, 0)));
+    }
+
+    /// What a walk to the first page takes each of `workers`, by turns; and the lines that came
+    /// from memory, from other last-level caches, and from those of another package.
+    fn walks(machine: &str, workers: &[u32]) -> (Vec<u64>, [u64; 3]) {
+        let program = program(|b| b.touch(0, false, false));
+        let machine = machine.parse().unwrap();
+        let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
+        let mut walk = |w: &u32| hardware.walk(WorkerId(*w), 0).unwrap().time.whole().0;
+        let times = workers.iter().map(&mut walk).collect();
+        let lines = [hardware.memory_reads(), hardware.remote_hits(), hardware.far_hits()];
+        (times, lines.map(|lines| lines.0))
+    }
+
+    #[test]
+    fn lines_of_tables_come_from_other_last_level_caches_where_clean_lines_do() {
+        let walks = |clean: &str| {
+            let figures = format!("tlb=64 walk=100 latency=500 remote=304 far=404 clean={clean}");
+            let caches = "l2:1(size=64KiB latency=24) core:2 l1:1(size=1KiB latency=4)";
+            walks(&format!("({figures}) pack:2 group:2 {caches} pu:1"), &[0, 2, 4])
+        };
+        assert_eq!(walks("cache"), (vec![596, 400, 500], [1, 2, 1]));
+        assert_eq!(walks("memory"), (vec![596; 3], [3, 0, 0]));
+    }
+
+    #[test]
+    fn lines_of_tables_that_another_cache_hands_over_take_as_long_as_any_other() {
+        let caches = "l2:1(size=64KiB latency=24 transfer=64 inclusion=exclusive) \
+                      core:2 l1:1(size=1KiB latency=4)";
+        let machine = format!("(tlb=64 walk=100 latency=500) {caches} pu:1");
+        assert_eq!(walks(&machine, &[0, 1]), (vec![596, 160], [1, 0, 0]));
     }
 }

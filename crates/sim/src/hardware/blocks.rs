@@ -8,7 +8,7 @@
 //! have such lines, and not in samples: what a preset's caches count is the program's.
 
 use befit_cache::Found;
-use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_machine::{Machine, WorkerId};
 use befit_program::{Program, Sample};
 
 use super::{Hardware, PAGE_LINES};
@@ -60,10 +60,14 @@ impl Hardware {
             self.count(worker, access.found, self.each);
             time += match access.found {
                 Found::Own(cluster) => self.level(cluster).stream,
-                Found::Sibling(_) | Found::Remote { .. } => Ticks::default(),
-                Found::Memory => {
-                    let passed = self.memory.read(worker, passing);
-                    passed.since(now).max(self.level(ClusterId::ROOT).stream)
+                Found::Sibling(_) => Ticks::default(),
+                Found::Remote { .. } | Found::Memory => {
+                    let (supplier, level) = self.source_of(worker, access.found, self.each);
+                    let passed = self.pass(worker, supplier, passing);
+                    match supplier {
+                        Some(_) => Ticks::default(),
+                        None => passed.since(now).max(level.stream),
+                    }
                 }
             };
         }
@@ -122,5 +126,27 @@ mod tests {
     fn blocks_in_frames_at_random_have_a_home_by_first_touch() {
         let attributes = "job=1 placement=firsttouch controllers=2 tlb=16 frames=random";
         assert!(misses(64, attributes) > 8192);
+    }
+
+    #[test]
+    fn blocks_come_from_where_other_lines_do() {
+        let program = program(|b| {
+            b.fork(ScopeId(1), Declared::default()).unwrap();
+            b.end().unwrap();
+            b.sync(ScopeId(1)).unwrap();
+        });
+        for (clean, expected) in [("cache", [2, 4, 4]), ("memory", [4, 2, 2])] {
+            let machine = format!("(job=1 clean={clean}) pack:3 l3:1(size=64KiB) core:1 pu:1");
+            let machine = machine.parse().unwrap();
+            let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
+            let mut touch = |w, write| {
+                hardware.touch_block(WorkerId(w), Block(0), write, Ticks::default()).0 > 0
+            };
+            // New from memory, then modified from the other package; then clean.
+            assert_eq!([touch(0, true), touch(1, false)], [true, false]);
+            assert_eq!(touch(2, false), clean == "memory");
+            let lines = [hardware.memory_reads(), hardware.remote_hits(), hardware.far_hits()];
+            assert_eq!(lines.map(|lines| lines.0), expected, "{clean}");
+        }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Level {
     /// From one line of a stream to the next.
     pub(crate) stream: Ticks,
     /// The latency where another cache below this one hands the line over.
-    transfer: Ticks,
+    pub(crate) transfer: Ticks,
     /// Whether it is a cache that only one core uses.
     pub(super) private: bool,
 }
@@ -199,21 +199,14 @@ impl Hardware {
                 let Level { transfer, stream, .. } = *self.level(cluster);
                 (now, transfer, stream, no)
             }
-            Found::Remote { from, modified } if modified || !self.clean_from_memory => {
-                let far = self.memory.is_far(worker, from);
-                self.far_lines += u64::from(far) * each;
-                let Level { latency, stream, .. } = if far { self.far } else { self.remote };
-                (self.memory.supply(worker, from, passing), latency, stream, no)
-            }
-            found => {
-                let passed = self.memory.read(worker, passing);
-                let fault = if found == Found::Memory {
-                    self.first_touch(line, place)
-                } else {
-                    self.clean_lines += each;
-                    no
+            Found::Remote { .. } | Found::Memory => {
+                let (supplier, Level { latency, stream, .. }) =
+                    self.source_of(worker, access.found, each);
+                let passed = self.pass(worker, supplier, passing);
+                let fault = match access.found {
+                    Found::Memory => self.first_touch(line, place),
+                    _ => no,
                 };
-                let Level { latency, stream, .. } = *self.level(ClusterId::ROOT);
                 (passed, latency, stream, fault)
             }
         };
@@ -233,6 +226,42 @@ impl Hardware {
             None
         };
         Line { line, passed, latency, walk, stream, fault, part, taken, followed }
+    }
+
+    /// From where a line comes that no cache above `worker` and none beside has: another last-level
+    /// cache, if one supplies it, or memory. It is counted, for as many as it stands for.
+    #[inline(always)]
+    pub(crate) fn source_of(
+        &mut self,
+        worker: WorkerId,
+        found: Found,
+        each: u64,
+    ) -> (Option<ClusterId>, Level) {
+        match found {
+            Found::Remote { from, modified } if modified || !self.clean_from_memory => {
+                let far = self.memory.is_far(worker, from);
+                self.far_lines += u64::from(far) * each;
+                (Some(from), if far { self.far } else { self.remote })
+            }
+            _ => {
+                self.clean_lines += u64::from(found != Found::Memory) * each;
+                (None, *self.level(ClusterId::ROOT))
+            }
+        }
+    }
+
+    /// Such a line takes its turn on all wires. Returns when they have passed it on.
+    #[inline(always)]
+    pub(crate) fn pass(
+        &mut self,
+        worker: WorkerId,
+        supplier: Option<ClusterId>,
+        passing: Passing,
+    ) -> Ticks {
+        match supplier {
+            Some(from) => self.memory.supply(worker, from, passing),
+            None => self.memory.read(worker, passing),
+        }
     }
 
     /// `worker` touches a line of atomics: when it has it, where it takes it from others.
@@ -311,10 +340,40 @@ impl Hardware {
 
     /// What it takes to find the page of a line that is not in the innermost cache.
     fn walk_to(&mut self, worker: WorkerId, line: u32, followed: bool, passing: Passing) -> Ticks {
-        let Some(walk) = self.walk(worker, line).filter(|_| !followed) else {
+        let Some(walk) = self.walk(worker, line) else { return Ticks::default() };
+        for _ in 0..walk.written_back {
+            self.memory.write_back(worker, passing);
+        }
+        if followed {
             return Ticks::default();
-        };
-        let passed = (0..walk.from_memory).map(|_| self.memory.read(worker, passing)).last();
+        }
+        let from_memory = (0..walk.from_memory).map(|_| None);
+        let suppliers = walk.suppliers.into_iter().filter(Option::is_some).chain(from_memory);
+        let passed = suppliers.map(|supplier| self.pass(worker, supplier, passing)).max();
         walk.time + passed.map_or(Ticks::default(), |passed| passed.since(passing.now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::program;
+
+    #[test]
+    fn what_leaves_a_cache_for_page_tables_takes_its_turn_on_the_wires() {
+        let program = program(|b| b.touch(0, true, false));
+        // A cache of one line, which takes a cycle on the controller's wire.
+        let machine = "(tlb=64 walk=100 latency=500 bandwidth=64) l1:1(size=64 latency=4) pu:1";
+        let machine = machine.parse().unwrap();
+        let worker = WorkerId(0);
+        let passing = Passing { place: 0, single: false, now: Ticks(0) };
+        for (followed, [walk, next]) in [(false, [597, 2]), (true, [0, 1])] {
+            let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
+            let _ = hardware.caches.access(worker, 0, true);
+            let time = hardware.walk_to(worker, 0, followed, passing);
+            assert_eq!(hardware.memory_writes().0, 1);
+            let next_passes = hardware.memory.read(worker, passing);
+            assert_eq!([time, next_passes].map(|time| time.whole().0), [walk, next]);
+        }
     }
 }

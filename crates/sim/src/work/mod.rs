@@ -299,7 +299,7 @@ impl<'a> Serial<'a> {
                 now.clock += core.waits.before(now);
                 core.clock = now.clock;
                 let passing = Passing { place: u64::from(line), single: false, now: now.clock };
-                for _ in 0..access.written_back {
+                for _ in 0..u32::from(access.written_back) + walk.written_back {
                     core.memory.write_back(worker, passing);
                 }
                 let bus = if from_memory { core.memory.read(worker, passing) } else { now.clock };
