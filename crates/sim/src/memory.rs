@@ -34,7 +34,8 @@ pub(crate) struct Memory {
     placement: Placement,
     /// First touch: each page's controller, once touched.
     home: Vec<u8>,
-    /// First touch: each worker's nearest controller.
+    /// First touch: each worker's nearest controller. None of another package's, where all packages
+    /// have as many.
     nearest: Vec<u8>,
 }
 
@@ -124,7 +125,6 @@ impl Memory {
         }
         let lines_per_page = (PAGE / line).max(1) as u32;
         let first_touch = memory.placement == Placement::FirstTouch;
-        let workers = machine.workers().len() as u64;
         // A package's controllers stand together.
         let package = |controller: u32| {
             (u64::from(controller) * u64::from(packages) / u64::from(memory.controllers)) as u32
@@ -154,7 +154,7 @@ impl Memory {
             } else {
                 Vec::new()
             },
-            nearest: (0..workers).map(|w| (w * u64::from(count) / workers) as u8).collect(),
+            nearest: nearest(machine, packages, count),
         })
     }
 
@@ -254,6 +254,20 @@ impl Memory {
     }
 }
 
+/// Each worker's controller of `count`, of which all packages have the same share: the one that
+/// stands in it where the worker stands in its package.
+fn nearest(machine: &Machine, packages: u32, count: u32) -> Vec<u8> {
+    let workers = machine.workers();
+    let mut nearest = Vec::with_capacity(workers.len());
+    for own in workers.chunk_by(|one, next| one.package == next.package) {
+        let (package, size) = (u64::from(own[0].package), own.len() as u64);
+        let whole = size * u64::from(packages);
+        let rank = |i| package * size + i;
+        nearest.extend((0..size).map(|i| (rank(i) * u64::from(count) / whole) as u8));
+    }
+    nearest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,6 +319,27 @@ mod tests {
             let page = u64::from(worker);
             assert_eq!(home(&mut memory, worker, page), worker as usize / 2);
             assert_eq!(home(&mut memory, 7 - worker, page), worker as usize / 2);
+        }
+    }
+
+    #[test]
+    fn the_controller_next_to_a_worker_is_of_its_own_package() {
+        let figures = "(controllers=4 placement=firsttouch)";
+        let machine = format!("{figures} pack:2 l3:1(size=64KiB) core:8 pu:1");
+        let machine: Machine = machine.parse().unwrap();
+        // The second package has but four workers.
+        let machine = machine.with_workers(12).unwrap();
+        let mut memory = Memory::new(&machine, 64, 64 * 12, 1).unwrap();
+        let homes = (0..12).map(|w| memory.controller(WorkerId(w), u64::from(w) * 64));
+        assert_eq!(homes.collect::<Vec<_>>(), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3]);
+        assert!((0..12).all(|w| !memory.is_far_home(WorkerId(w), u64::from(w) * 64)));
+        // Equal packages have their shares of controllers, and workers theirs, side by side.
+        for (controllers, nearest) in
+            [(1, [0; 6]), (2, [0, 0, 0, 1, 1, 1]), (3, [0, 0, 1, 1, 2, 2])]
+        {
+            let figures = format!("controllers={controllers} placement=firsttouch");
+            let memory = self::memory(&figures, "pack:2 l3:1(size=64KiB) core:3 pu:1");
+            assert_eq!(memory.nearest, nearest);
         }
     }
 
