@@ -83,7 +83,8 @@ pub struct ClassWork {
     pub ps_per_operation: f64,
     /// The number of strands that it was measured with.
     pub strands: u64,
-    /// How far single strands are from it: the standard deviation as a share of it.
+    /// How far single strands are from it: the mean distance of their modelled times, at the
+    /// nearest pace that was tried, from the measured ones, as a share of these.
     pub spread: f64,
 }
 

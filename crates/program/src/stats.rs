@@ -1,4 +1,4 @@
-//! Work, span and depth of a self.
+//! Work, span and depth of a program.
 
 use befit_machine::Bytes;
 
