@@ -9,7 +9,7 @@ use std::{
 use xxhash_rust::xxh3::Xxh3;
 
 /// The crates whose code decides what a simulation finds.
-const MODEL: [&str; 7] = ["cache", "lab", "machine", "program", "sched", "sim", "sweep"];
+const MODEL: [&str; 8] = ["cache", "lab", "learn", "machine", "program", "sched", "sim", "sweep"];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -50,13 +50,14 @@ impl Sampling {
         program: &Program,
         machine: &Machine,
     ) -> Result<Option<LineGroups>, LabError> {
-        let of = |one_in| sampled::groups(machine, program.meta().line_size, one_in);
+        let of = |one_in| groups(program, machine, one_in);
         match self {
             Self::Off | Self::OneIn(1) => Ok(None),
             Self::OneIn(one_in) => of(one_in).map(Some).ok_or_else(|| {
                 LabError::Usage(format!(
                     "one line in {one_in} of {}: some cache has a number of sets that {one_in} \
-                     does not divide, or has no more than 64 classes of them",
+                     does not divide, or has no more than 64 classes of them; or the program has \
+                     too many lines",
                     machine.name
                 ))
             }),
@@ -90,8 +91,7 @@ impl Sampling {
         machine: &Machine,
     ) -> Result<Option<LineGroups>, LabError> {
         match self {
-            Self::Auto => Ok(one_in
-                .and_then(|one_in| sampled::groups(machine, program.meta().line_size, one_in))),
+            Self::Auto => Ok(one_in.and_then(|one_in| groups(program, machine, one_in))),
             asked => asked.groups(program, machine),
         }
     }
@@ -120,6 +120,12 @@ impl fmt::Display for Sampling {
             Self::Auto => f.write_str("auto"),
         }
     }
+}
+
+/// The groups of one line in so many, where the machine and the number of lines allow it.
+fn groups(program: &Program, machine: &Machine, one_in: u32) -> Option<LineGroups> {
+    let groups = sampled::groups(machine, program.meta().line_size, one_in);
+    groups.filter(|groups| program.can_sample(*groups))
 }
 
 /// Why the groups are no fair samples, if they are not.

@@ -14,6 +14,9 @@ use crate::{
     SpotId, TaskId, TreeError, Work,
 };
 
+/// So many lines of atomics are noted before those that came again are left out.
+const LEAST_ATOMICS: usize = 1024;
+
 /// Why the recorded events make no program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -323,6 +326,12 @@ impl ProgramBuilder {
     /// The program makes atomic read-modify-writes on `line`, which is not the stack's. Without a
     /// touch of it this counts for nothing.
     pub fn atomic(&mut self, line: u64) {
+        // A line may come with each operation on it.
+        if self.atomics.len() == self.atomics.capacity() {
+            self.atomics.sort_unstable();
+            self.atomics.dedup();
+            self.atomics.reserve(self.atomics.len().max(LEAST_ATOMICS));
+        }
         self.atomics.push(line);
     }
 
@@ -427,4 +436,23 @@ fn dense_blocks(mut blocks: Vec<(u64, u64, SpotId)>, spans: &Spans) -> Vec<Block
         }
     }
     dense
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_machine::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_line_of_atomics_takes_room_once_however_often_it_comes() {
+        let meta = Meta { name: "some".into(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        for i in 0..100 * LEAST_ATOMICS as u64 {
+            builder.touch(i % 3, true, false);
+            builder.atomic(i % 3);
+        }
+        assert!(builder.atomics.capacity() <= 4 * LEAST_ATOMICS, "{}", builder.atomics.capacity());
+        assert_eq!(builder.finish().unwrap().atomics().len(), 3);
+    }
 }

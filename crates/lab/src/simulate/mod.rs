@@ -180,7 +180,8 @@ impl SimulationPlan {
                 let rough = found.iter().map(|o| place.roughness(o)).fold(0.0, f64::max);
                 if rough > 1.0 && rough <= BETTER * *before {
                     *before = rough;
-                    place.groups = place.groups.and_then(LineGroups::fewer);
+                    let fewer = place.groups.and_then(LineGroups::fewer);
+                    place.groups = fewer.filter(|groups| program.can_sample(*groups));
                     again.push((*place, found));
                 }
             }

@@ -33,7 +33,7 @@ const REVISITED: u32 = 8;
 /// Handovers that make a line hot.
 const HANDOVERS: u64 = 64;
 /// Hot lines at most: far fewer than any cache has, so that they do not push one another out.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 /// Lines of a strand that are counted at a time: a power of two.
 const COUNTED: usize = 1 << 12;
 

@@ -15,7 +15,10 @@ mod taken;
 
 use std::{num::NonZeroUsize, ops::Range, sync::Arc, thread};
 
-use crate::{Program, StrandId, Touch, hot::CLASSES};
+use crate::{
+    Program, StrandId, Touch,
+    hot::{self, CLASSES},
+};
 pub(crate) use taken::Taken;
 
 /// Classes of lines at most: the lines of a page, whose place in it dense numbers keep.
@@ -62,6 +65,12 @@ impl LineGroups {
     /// So many lines of a sample name all of the `lines` recorded ones that are in its group.
     fn kept(self, lines: u32) -> u32 {
         (lines >> self.coarser).div_ceil(self.modulus) * self.classes() + self.classes()
+    }
+
+    /// Whether kept touches have bits enough for a group's part of so many recorded lines, and for
+    /// the hot ones.
+    fn can_number(self, lines: u32) -> bool {
+        u64::from(self.kept(lines)) + hot::MOST as u64 <= 1 << (u32::BITS - FLAGS)
     }
 
     /// By class: its group, and its place among the group's classes in the order of their numbers.
@@ -181,6 +190,11 @@ impl Sample {
 }
 
 impl Program {
+    /// Whether a sample's numbers suffice for the lines of a group and the hot ones.
+    pub fn can_sample(&self, groups: LineGroups) -> bool {
+        groups.can_number(self.lines().max(self.stack_lines()))
+    }
+
     /// How many times as many touches the heaviest of the groups has as the mean, without stacks
     /// and without lines that a strand comes back to soon; 0 where there are none. Where that is
     /// much more than 1, most groups lack what the heaviest has, such as the conflicts of lines at
@@ -437,6 +451,17 @@ mod tests {
             samples.into_iter().map(|s| (s.touches, s.ends)).collect::<Vec<_>>()
         };
         assert_eq!(on(1), on(7));
+    }
+
+    #[test]
+    fn a_group_of_more_lines_than_a_kept_touch_can_tell_is_known() {
+        let can = |coarser, count, lines| {
+            LineGroups::new(coarser, 64, count).unwrap().can_number(lines)
+        };
+        // Touches have 29 bits for a line.
+        assert!(can(0, 2, (1 << 30) - 512) && !can(0, 2, 1 << 30));
+        assert!(can(0, 4, 1 << 30) && !can(0, 4, 1 << 31) && can(1, 4, 1 << 31));
+        assert!(can(0, 16, u32::MAX));
     }
 
     #[test]
