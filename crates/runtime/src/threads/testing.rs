@@ -6,6 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     process::{Command, Output},
     sync::{
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -13,8 +14,14 @@ use std::{
     time::Duration,
 };
 
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_sched::{
+    Ask, Capabilities, Env, ForkOrder, Handle, Policy, Ready, Scheduler, Strand, TaskInfo, Tiers,
+};
+
 use crate::{
-    SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, join, threads::worker::Worker,
+    Options, SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, join,
+    threads::worker::Worker,
 };
 
 /// Machines as text: flat, one socket, two sockets, chiplets, three levels, unlike what the tests
@@ -233,5 +240,66 @@ impl Census {
 impl Drop for Token<'_> {
     fn drop(&mut self) {
         self.0.dropped.fetch_add(1, SeqCst);
+    }
+}
+
+/// Work stealing that notes the tasks it is given, and may say other things of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Noting {
+    tasks: Arc<Mutex<Vec<TaskInfo>>>,
+    says: fn(Capabilities) -> Capabilities,
+}
+
+impl Noting {
+    pub(crate) fn with(says: fn(Capabilities) -> Capabilities) -> Self {
+        Self { tasks: Arc::default(), says }
+    }
+
+    /// The tasks so far, in order.
+    pub(crate) fn tasks(&self) -> Vec<TaskInfo> {
+        self.tasks.lock().unwrap().clone()
+    }
+}
+
+#[derive(Debug)]
+struct Notes<T>(Box<dyn Scheduler<T>>, Noting);
+
+impl Policy for Noting {
+    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        Box::new(Notes(SchedulerKind::Ws.build(machine, options), self.clone()))
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Notes<T> {
+    fn name(&self) -> &'static str {
+        "noting"
+    }
+    fn capabilities(&self) -> Capabilities {
+        (self.1.says)(self.0.capabilities())
+    }
+    fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
+        self.0.fork_order(parent)
+    }
+    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        self.1.tasks.lock().unwrap().push(ready.task);
+        self.0.add(w, ready, env)
+    }
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.0.get(w, ask, env)
+    }
+    fn has_own(&self, w: WorkerId) -> bool {
+        self.0.has_own(w)
+    }
+    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
+        self.0.resume(w, task, env);
+    }
+    fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
+        self.0.done(w, strand, env)
+    }
+    fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
+        self.0.task_ended(w, task, env)
+    }
+    fn tiers(&self) -> Option<Tiers> {
+        self.0.tiers()
     }
 }

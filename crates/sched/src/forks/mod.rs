@@ -45,7 +45,7 @@ const LARGEST_BATCH: usize = 64;
 /// workers find something for some time, and the owner keeps what is newest.
 pub const OUTBOX_BATCH: usize = 32;
 
-/// Whether a worker keeps a spawned task, the `index`-th of its scope, for the moment. A policy
+/// Whether a worker keeps a spawned task, the `index`-th of its parent, for the moment. A policy
 /// that only waits for what is spawned gets the first at once, one for each of `workers`: it deals
 /// them out, and each may be long. Where there are more, they are short enough to come in batches.
 #[inline]

@@ -42,7 +42,7 @@ pub(crate) struct Base {
     lineage: LineageRef,
     /// What the scope is known by to its descendants.
     known_as: Ancestor,
-    /// Numbers the spawned tasks, under policies that want to see every one.
+    /// Numbers what is spawned outside the pool, under policies that want to see every task.
     spawned: AtomicU32,
     credits: Credits,
     over: Over,
@@ -113,6 +113,14 @@ impl Base {
         worker.map_or(&self.parent, Worker::task)
     }
 
+    /// The number of what is spawned on `worker`, or outside the pool, among its parent's children.
+    fn next_number(&self, worker: Option<&Worker>) -> u32 {
+        match worker {
+            Some(worker) => worker.running().number_child(),
+            None => self.spawned.fetch_add(1, Relaxed),
+        }
+    }
+
     /// As [`Self::spawned_task`]: its number where the policy wants to see every one, and its size.
     ///
     /// # Safety
@@ -125,7 +133,7 @@ impl Base {
         size: Option<Bytes>,
     ) -> TaskInfo {
         let numbered = self.registry.engine.capabilities.sees_forks;
-        let index = if numbered { self.spawned.fetch_add(1, Relaxed) } else { 0 };
+        let index = if numbered { self.next_number(worker) } else { 0 };
         // SAFETY: promised by the caller.
         let (size, strand) = unsafe { self.registry.spawned_sizes(worker, job, (size, None)) };
         self.parent_of_spawned(worker).child(index, size, strand)
@@ -229,8 +237,13 @@ impl Base {
             Over::Worker(latch, home) => {
                 // In another pool the tasks may need anything of the worker's.
                 let awaited = home.is_none().then_some(self.known_as);
-                let still = "a thread stays a worker while it runs user code";
-                Worker::with_current(|worker| worker.expect(still).wait(latch, awaited));
+                Worker::with_current(|worker| {
+                    let worker = worker.expect("a thread stays a worker while it runs user code");
+                    worker.wait(latch, awaited);
+                    if home.is_none() {
+                        worker.running().has_synced();
+                    }
+                });
             }
             Over::Thread(latch) => latch.wait(),
         }

@@ -4,6 +4,7 @@ mod broadcast;
 mod calls;
 mod forks;
 mod loops;
+mod numbers;
 mod pools;
 mod refusals;
 mod scope_in_place;

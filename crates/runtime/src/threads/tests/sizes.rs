@@ -7,14 +7,14 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
     sync::{
-        Arc, Barrier, Mutex,
+        Barrier, Mutex,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
 };
 
-use befit_machine::{Bytes, ClusterId, WorkerId};
+use befit_machine::Bytes;
 use befit_sched::{
-    Ask, Capabilities, Env, ForkOrder, Handle, Policy, Ready, Scheduler, Strand, TaskInfo, Tiers,
+    Capabilities, TaskInfo,
     sizes::{Factor, Law, Site, SiteKey, Term, Word},
 };
 
@@ -86,66 +86,19 @@ fn declared_sum(numbers: &[u64]) -> u64 {
     a + b
 }
 
-/// Work stealing that notes the sizes of the tasks it is given.
-#[derive(Clone, Debug, Default)]
-struct Noting(Arc<Mutex<Vec<Bytes>>>);
-
-#[derive(Debug)]
-struct Notes<T>(Box<dyn Scheduler<T>>, Noting);
-
-impl Policy for Noting {
-    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
-        Box::new(Notes(SchedulerKind::Ws.build(machine, options), self.clone()))
-    }
-}
-
-impl<T: Handle> Scheduler<T> for Notes<T> {
-    fn name(&self) -> &'static str {
-        "noting"
-    }
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { uses_sizes: true, ..self.0.capabilities() }
-    }
-    fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
-        self.0.fork_order(parent)
-    }
-    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
-        self.1.0.lock().unwrap().push(ready.task.size);
-        self.0.add(w, ready, env)
-    }
-    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.0.get(w, ask, env)
-    }
-    fn has_own(&self, w: WorkerId) -> bool {
-        self.0.has_own(w)
-    }
-    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
-        self.0.resume(w, task, env);
-    }
-    fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
-        self.0.done(w, strand, env)
-    }
-    fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
-        self.0.task_ended(w, task, env)
-    }
-    fn tiers(&self) -> Option<Tiers> {
-        self.0.tiers()
-    }
-}
-
 /// The sizes of the tasks that `program` gives to the policy, in order; and the pool's counts.
 fn noted(
     threads: usize,
     table: SizeTable,
     program: impl FnOnce() + Send,
 ) -> (Vec<Bytes>, WorkerStatistics) {
-    let noting = Noting::default();
+    let noting = Noting::with(|usual| Capabilities { uses_sizes: true, ..usual });
     let builder = ThreadPoolBuilder::new().num_threads(threads).machine("pu:8".parse().unwrap());
     let pool = builder.policy(noting.clone()).sizes(table).build().unwrap();
     pool.install(program);
     let total = pool.statistics().total();
     drop(pool);
-    (Arc::into_inner(noting.0).unwrap().into_inner().unwrap(), total)
+    (noting.tasks().iter().map(|task| task.size).collect(), total)
 }
 
 #[test]

@@ -275,7 +275,8 @@ impl Worker {
     /// `task`, ready to be [entered](Self::enter).
     pub(crate) fn inner_task<'t>(&self, task: &'t TaskInfo) -> Running<'t> {
         let depth = Cell::new(self.inlined_regions.depth());
-        Running { task, depth, first_fork: self.forks.len(), outer: self.task.get() }
+        let spawned = Cell::new(0);
+        Running { task, depth, spawned, first_fork: self.forks.len(), outer: self.task.get() }
     }
 
     pub(crate) fn counters(&self) -> &Counters {
@@ -329,10 +330,26 @@ pub(crate) struct Running<'t> {
     task: &'t TaskInfo,
     /// How many forks enclose it, counted from the nearest spawned task or root.
     depth: Cell<u32>,
+    /// How many tasks it has spawned since its last sync, under policies that see every one.
+    spawned: Cell<u32>,
     /// Pending forks from this index on are this task's, up to those of the next inner one.
     first_fork: usize,
     /// The task that it runs in.
     outer: *const Running<'static>,
+}
+
+impl Running<'_> {
+    /// Numbers the task that it spawns next: see [`TaskInfo::index`].
+    pub(crate) fn number_child(&self) -> u32 {
+        let number = self.spawned.get();
+        self.spawned.set(number.wrapping_add(1));
+        number
+    }
+
+    /// A scope that it opened has ended. What it spawns next is numbered anew.
+    pub(crate) fn has_synced(&self) {
+        self.spawned.set(0);
+    }
 }
 
 /// Keeps a task the running one; see [`Worker::enter`].

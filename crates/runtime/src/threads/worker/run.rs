@@ -279,6 +279,7 @@ impl Worker {
         let running = Running {
             task: &entry.task,
             depth: Cell::new(0),
+            spawned: Cell::new(0),
             first_fork: self.forks.len(),
             outer: outer_task,
         };
