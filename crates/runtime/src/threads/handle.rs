@@ -53,6 +53,11 @@ impl Handle {
         let handle = Self { registry, threads: Vec::new(), open: true, adopted };
         let mut starting = Starting { handle: Some(handle), left: threads };
         for index in usize::from(adopted)..threads {
+            // It may panic: the thread has then not been started, and there is no start yet.
+            let name = match &mut settings.thread_name {
+                Some(name) => name(index),
+                None => format!("befit-{index}"),
+            };
             let handle = starting.handle.as_mut().expect("it is taken at the end only");
             if spawn.is_the_programs() {
                 handle.registry.awaits_thread();
@@ -61,10 +66,6 @@ impl Handle {
                 registry: Some(Arc::clone(&handle.registry)),
                 inherits_a_place: inherits_a_place == Some(true),
                 is_awaited: spawn.is_the_programs(),
-            };
-            let name = match &mut settings.thread_name {
-                Some(name) => name(index),
-                None => format!("befit-{index}"),
             };
             let stack_size = settings.stack_size;
             let thread = ThreadBuilder { start, index, name, stack_size, not_sync: PhantomData };

@@ -280,6 +280,33 @@ fn regression_a_name_that_panics_ends_the_threads_that_were_started() {
     assert_eq!(ended.load(SeqCst), 3);
 }
 
+/// The thread whose name it was ended twice, once as one that was not run, once as one that was not
+/// started.
+#[test]
+fn regression_a_thread_whose_name_panics_is_no_more_than_not_started() {
+    let _watchdog = watchdog(MINUTE);
+    for first in 0..3 {
+        let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (count_begun, count_ended) = (Arc::clone(&begun), Arc::clone(&ended));
+        let mut handles = Vec::new();
+        let start = |thread: ThreadBuilder| {
+            let index = thread.index();
+            handles.push(thread::spawn(|| thread.run()));
+            wait_until(|| begun.load(SeqCst) > index);
+            Ok(())
+        };
+        let name = move |index| if index < first { String::new() } else { panic_any("no name") };
+        let builder = ThreadPoolBuilder::new().num_threads(3).thread_name(name);
+        let builder = builder
+            .start_handler(move |_| add(&count_begun, 1))
+            .exit_handler(move |_| add(&count_ended, 1))
+            .spawn_handler(start);
+        assert_eq!(panic_of::<&str, _>(|| builder.build()), "no name");
+        handles.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(ended.load(SeqCst), first);
+    }
+}
+
 #[test]
 fn dropping_a_pool_and_joining_its_threads_wait_for_all_that_was_spawned() {
     for_each_kind(|scheduler, threads| {
