@@ -28,7 +28,10 @@ pub(crate) struct StealRequests {
     /// The owner keeps its forks although one is requested, as it has just published: until the
     /// request is urgent.
     pauses: AtomicBool,
-    /// Counts the published forks that any worker has taken, the owner included.
+    /// Counts the forks that were published, modulo 2⁶⁴: all that the thread has published in all
+    /// pools that it has served. Only the owner uses it.
+    published: AtomicUsize,
+    /// Counts those of them that any worker has taken, the owner included.
     taken: AtomicUsize,
     /// A `join` whose stack frame lies above this address is inlined.
     inline_limit: AtomicUsize,
@@ -44,6 +47,7 @@ impl StealRequests {
             requested: AtomicBool::new(false),
             urgent: AtomicBool::new(false),
             pauses: AtomicBool::new(false),
+            published: AtomicUsize::new(0),
             taken: AtomicUsize::new(0),
             inline_limit: AtomicUsize::new(INLINE_NOTHING),
         }
@@ -55,6 +59,7 @@ impl StealRequests {
             requested: AtomicBool::new(false),
             urgent: AtomicBool::new(false),
             pauses: AtomicBool::new(false),
+            published: AtomicUsize::new(0),
             taken: AtomicUsize::new(0),
             inline_limit: AtomicUsize::new(INLINE_NOTHING),
         }
@@ -106,9 +111,19 @@ impl StealRequests {
         self.requested.load(Relaxed)
     }
 
-    /// The owner: how many forks have been taken, modulo 2⁶⁴.
-    pub(crate) fn taken(&self) -> usize {
-        self.taken.load(Relaxed)
+    /// The owner: `count` forks have been published.
+    pub(crate) fn count_published(&self, count: usize) {
+        self.published.store(self.published.load(Relaxed).wrapping_add(count), Relaxed);
+    }
+
+    /// The owner: a fork that was published, and that nobody has taken, is private again.
+    pub(crate) fn count_private_again(&self) {
+        self.published.store(self.published.load(Relaxed).wrapping_sub(1), Relaxed);
+    }
+
+    /// The owner: how many published forks nobody has taken.
+    pub(crate) fn untaken(&self) -> usize {
+        self.published.load(Relaxed).wrapping_sub(self.taken.load(Relaxed))
     }
 
     /// The owner: sets whether a fork should be published.

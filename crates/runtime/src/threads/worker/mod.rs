@@ -64,9 +64,6 @@ pub(crate) struct Worker {
     inlined_regions: InlinedRegions,
     /// How many forks the next steal request publishes.
     batch: Batch,
-    /// Counts the halves of forks that were published, modulo 2⁶⁴. The policy holds those that
-    /// have not been [taken](StealRequests::taken).
-    published: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between
     /// jobs.
     task: Cell<*const Running<'static>>,
@@ -125,7 +122,6 @@ impl Worker {
             requests: steal_requests_of_this_thread(),
             inlined_regions: InlinedRegions::new(),
             batch: Batch::new(),
-            published: Cell::new(0),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
             sizer: engine.sizes.as_ref().map(|table| Sizer::new(Arc::clone(table))),

@@ -49,7 +49,7 @@ impl Worker {
     /// `site` is the `join` that the worker is at, if it may be inlined. Where that makes short
     /// tasks, the worker publishes none so soon after the last ones.
     pub(crate) fn serve(&self, at_least: usize, site: Option<SiteId>) {
-        let untaken = self.published.get().wrapping_sub(self.requests().taken());
+        let untaken = self.requests().untaken();
         let missing = forks::missing(untaken, self.engine().sleep.idle(), at_least);
         let requested = self.requests().is_requested();
         if !requested && missing == 0 {
@@ -164,13 +164,13 @@ impl Worker {
 
     /// A fork that was published is private again.
     pub(super) fn is_private_again(&self) {
-        self.published.set(self.published.get().wrapping_sub(1));
+        self.requests().count_private_again();
     }
 
     /// Counts halves of forks that go to the policy.
     pub(crate) fn count_published(&self, count: usize) {
         self.counters().published.add(count as u64);
-        self.published.set(self.published.get().wrapping_add(count));
+        self.requests().count_published(count);
     }
 
     /// A fork of the worker with these `requests` is about to run here.
@@ -253,5 +253,42 @@ impl Worker {
         self.add(job, task);
         self.resume();
         no_unwind.over();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+    use crate::{
+        SchedulerKind, ThreadPool, ThreadPoolBuilder, join,
+        threads::{testing::*, worker::Worker},
+    };
+
+    /// How many of its forks each thread takes to lie with the policy, once the other thread has
+    /// taken one.
+    fn untaken_after_a_steal(pool: &ThreadPool) -> Vec<usize> {
+        pool.install(|| {
+            let taken = AtomicBool::new(false);
+            join(|| wait_for(&taken), || taken.store(true, SeqCst));
+        });
+        let untaken = |worker: Option<&Worker>| worker.unwrap().requests().untaken();
+        pool.broadcast(|_| Worker::with_current(untaken))
+    }
+
+    /// What others had taken of them in an earlier pool was counted, but not what was published.
+    #[test]
+    fn regression_threads_that_serve_another_pool_know_how_many_forks_lie_with_the_policy() {
+        let _watchdog = watchdog(MINUTE);
+        let first = pool(SchedulerKind::Ws, "pu:2", 2);
+        assert_eq!(untaken_after_a_steal(&first), [0, 0]);
+        let builder = ThreadPoolBuilder::new().num_threads(2).spawn_handler(|thread| {
+            first.spawn(|| thread.run());
+            Ok(())
+        });
+        let second = builder.build().unwrap();
+        assert_eq!(untaken_after_a_steal(&second), [0, 0]);
+        drop(second);
+        assert_eq!(untaken_after_a_steal(&first), [0, 0]);
     }
 }
