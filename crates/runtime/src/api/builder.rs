@@ -384,7 +384,14 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// [`ThreadPoolBuildError`]: an option out of range, a bad value in the environment, a wait
     /// policy that the scheduler cannot follow, a thread that the system refuses to start, or a
     /// current thread that belongs to a pool already.
-    pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        let pool = self.start()?;
+        pool.handle.adopt_this_thread();
+        Ok(pool)
+    }
+
+    /// As [`Self::build`], but for the current thread, which is still to become one of the pool's.
+    fn start(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let decided = self.settings.decide(&backend::ENVIRONMENT)?;
         let handle = backend::Handle::build(decided, self.settings, self.spawn)?;
         Ok(ThreadPool { handle })
@@ -394,9 +401,11 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// a pool.
     ///
     /// # Errors
-    /// As [`Self::build`], and [`ThreadPoolBuildError::GlobalPoolExists`] if there is one already.
+    /// As [`Self::build`], and [`ThreadPoolBuildError::GlobalPoolExists`] if there is one already,
+    /// or if another thread has brought one about while this one was built. Then nothing is left of
+    /// this one, and the calling thread belongs to none.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        make_global(|| self.build())
+        make_global(|| self.start())
     }
 }
 

@@ -32,14 +32,20 @@ pub(crate) fn global() -> &'static Arc<backend::Registry> {
     GLOBAL.get_or_init(build).pool()
 }
 
-/// Makes the pool that `build` returns the global one.
+/// Makes the pool that `build` returns the global one, and then the calling thread its thread 0, if
+/// that was asked for.
+///
+/// Nothing is locked while it is built: functions of the program are called, and may wait for
+/// threads that use the global pool. So another pool may become the global one meanwhile.
 pub(super) fn make_global(
     build: impl FnOnce() -> Result<ThreadPool, ThreadPoolBuildError>,
 ) -> Result<(), ThreadPoolBuildError> {
     if GLOBAL.get().is_some() {
         return Err(ThreadPoolBuildError::GlobalPoolExists);
     }
-    GLOBAL.set(build()?).map_err(|_| ThreadPoolBuildError::GlobalPoolExists)
+    GLOBAL.set(build()?).map_err(|_| ThreadPoolBuildError::GlobalPoolExists)?;
+    GLOBAL.wait().handle.adopt_this_thread();
+    Ok(())
 }
 
 /// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.

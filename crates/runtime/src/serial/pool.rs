@@ -62,6 +62,9 @@ impl Handle {
         Ok(Self(Arc::new(Registry { threads, scheduler, machine, panic_handler })))
     }
 
+    /// There is no thread to be one of.
+    pub(crate) fn adopt_this_thread(&self) {}
+
     pub(crate) fn pool(&self) -> &Arc<Registry> {
         &self.0
     }

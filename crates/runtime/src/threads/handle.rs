@@ -25,7 +25,8 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// Builds a pool; `spawn` starts its threads.
+    /// Builds a pool; `spawn` starts its threads. A thread that the program lends to it is still to
+    /// [join it](Self::adopt_this_thread).
     pub(crate) fn build(
         decided: Decided,
         mut settings: Settings,
@@ -77,11 +78,15 @@ impl Handle {
             }
         }
         let handle = starting.done();
-        if adopted {
-            Worker::adopt_this_thread(Arc::clone(&handle.registry));
-        }
         stats::process::began(&handle.registry);
         Ok(handle)
+    }
+
+    /// Makes the calling thread, which has built the pool, its thread 0, if that was asked for.
+    pub(crate) fn adopt_this_thread(&self) {
+        if self.adopted {
+            Worker::adopt_this_thread(Arc::clone(&self.registry));
+        }
     }
 
     pub(crate) fn pool(&self) -> &Arc<Registry> {

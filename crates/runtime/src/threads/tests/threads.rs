@@ -249,6 +249,31 @@ fn the_current_thread_can_be_thread_0_of_the_global_pool() {
     assert_eq!(elsewhere.join().unwrap(), Some(1));
 }
 
+/// In a process of its own. The thread was thread 0 of a pool that had ended, and did all alone.
+#[test]
+fn regression_a_thread_is_not_given_to_a_pool_that_comes_too_late_to_be_the_global_one() {
+    let test = regression_a_thread_is_not_given_to_a_pool_that_comes_too_late_to_be_the_global_one;
+    if let Some(output) = alone(test) {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let _watchdog = watchdog(MINUTE);
+    let mut handles = Vec::new();
+    let start = |thread: ThreadBuilder| {
+        // The first use of the global pool, while another is being built.
+        assert_eq!(thread::spawn(|| join(|| 1, || 2)).join().unwrap(), (1, 2));
+        assert_eq!(join(|| 3, || 4), (3, 4));
+        handles.push(thread::spawn(|| thread.run()));
+        Ok(())
+    };
+    let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+    let error = builder.spawn_handler(start).build_global().unwrap_err();
+    assert!(matches!(error, ThreadPoolBuildError::GlobalPoolExists));
+    assert_eq!(current_thread_index(), None);
+    assert_ne!(scope(|_| thread::current().id()), thread::current().id());
+    handles.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
 #[test]
 fn a_thread_can_be_given_to_one_pool_only() {
     let _watchdog = watchdog(MINUTE);
