@@ -529,7 +529,8 @@ pub enum WaitPolicy {
     /// without work although there is some.
     ///
     /// Two things run all the same: a [`broadcast`](crate::broadcast())'s part, for which there is
-    /// no other thread, and what the task itself asks for by [`yield_now`](crate::yield_now).
+    /// no other thread, and what the task itself asks for by [`yield_now`](crate::yield_now). And
+    /// while a task waits for the end of another pool that it drops or joins, anything runs.
     ///
     /// The schedulers `ws`, `pws`, `cilk-a`, `cats` and `cats-s` can do this; with another one,
     /// building the pool is an error.

@@ -235,11 +235,11 @@ impl Base {
     fn wait(&self) {
         match &self.over {
             Over::Worker(latch, home) => {
-                // In another pool the tasks may need anything of the worker's.
-                let awaited = home.is_none().then_some(self.known_as);
                 Worker::with_current(|worker| {
                     let worker = worker.expect("a thread stays a worker while it runs user code");
-                    worker.wait(latch, awaited);
+                    // Of tasks in another pool, too: what they need of the worker's pool, and wait
+                    // for, descends from the scope.
+                    worker.wait(latch, Some(self.known_as));
                     if home.is_none() {
                         worker.running().has_synced();
                     }
@@ -266,17 +266,19 @@ impl Registry {
     /// Runs `body` with a scope whose tasks run in this pool, wherever the calling thread belongs.
     pub(crate) fn in_place_scope<S: Kind, R>(self: &Arc<Self>, body: impl FnOnce(&S) -> R) -> R {
         Worker::with_current(|worker| {
-            let over = match worker {
+            let (above, over) = match worker {
                 Some(worker) if Arc::ptr_eq(worker.registry(), self) => {
                     return run_on(worker, body);
                 }
                 Some(worker) => {
-                    Over::Worker(Latch::new(worker.parker()), Some(Arc::clone(worker.registry())))
+                    let home = Some(Arc::clone(worker.registry()));
+                    (worker.lineage(), Over::Worker(Latch::new(worker.parker()), home))
                 }
-                None => Over::Thread(Arc::new(ThreadLatch::new())),
+                None => (ptr::null(), Over::Thread(Arc::new(ThreadLatch::new()))),
             };
-            // SAFETY: null is a lineage: that of what descends from nothing.
-            unsafe { run(self, TaskInfo::root(None, None), ptr::null(), over, body) }
+            // SAFETY: the lineage is null, that of what descends from nothing, or of the job that
+            // runs this, which outlives the scope.
+            unsafe { run(self, TaskInfo::root(None, None), above, over, body) }
         })
     }
 }

@@ -4,7 +4,7 @@ use std::{
     rc::Rc,
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     thread,
 };
@@ -106,4 +106,31 @@ fn a_lock_may_be_held_across_scopes_of_all_kinds_where_waiting_workers_are_held_
         pool.scope(|s| (0..100).for_each(|kind| s.spawn(move |_| count(kind))));
         assert_eq!(sum.into_inner().unwrap(), 200);
     });
+}
+
+#[test]
+fn regression_a_worker_that_is_held_to_descendants_is_so_while_it_waits_for_another_pool_s_tasks() {
+    let _watchdog = watchdog(MINUTE);
+    let builder = ThreadPoolBuilder::new().num_threads(1).wait_policy(WaitPolicy::Descendants);
+    let (outer, inner) = (builder.build().unwrap(), pool(SchedulerKind::Ws, "pu:2", 2));
+    let (waits, ran) = (AtomicBool::new(false), AtomicUsize::new(0));
+    // Its only thread waits for it, which so must look for work.
+    let back = || outer.install(|| add(&ran, 1));
+    let ways: [&(dyn Fn() + Sync); 3] = [
+        &|| inner.in_place_scope(|s| s.spawn(|s| s.spawn(|_| back()))),
+        &|| inner.in_place_scope_fifo(|s| s.spawn_fifo(|_| back())),
+        &|| drop(inner.broadcast(|_| back())),
+    ];
+    for way in ways {
+        outer.scope(|s| {
+            s.spawn(|_| {
+                assert!(!waits.load(SeqCst), "it could take a lock that the waiting task holds");
+                add(&ran, 10);
+            });
+            waits.store(true, SeqCst);
+            way();
+            waits.store(false, SeqCst);
+        });
+    }
+    assert_eq!(ran.into_inner(), 34);
 }

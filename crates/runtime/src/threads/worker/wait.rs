@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl Worker {
-    /// Runs other work until `latch` is set, within a job. `awaited` is what will set it, if it was
-    /// made by this pool's workers.
+    /// Runs other work until `latch` is set, within a job. `awaited` is what will set it, if that
+    /// is a job or a scope, here or in another pool: what it needs of this one descends from it.
     pub(crate) fn wait(&self, latch: &Latch, awaited: Option<Ancestor>) {
         if !latch.probe() {
             self.prepare_and_wait(&[], |worker| worker.work_until(latch, awaited));
