@@ -86,6 +86,38 @@ fn what_an_exit_handler_spawns_is_run() {
     });
 }
 
+/// They went to the policy, which places by size, as soon as the handler had waited.
+#[test]
+fn regression_what_a_handler_forks_with_sizes_stays_on_its_thread() {
+    fn fork_with_sizes() {
+        let here = || thread::current().id();
+        // Each half befits a cache that two threads share.
+        assert_eq!(join(fit(400 << 10, here), fit(400 << 10, here)), (here(), here()));
+    }
+    for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        let _watchdog = watchdog(MINUTE);
+        let ((begun, all_begun), (ended, all_ended)) = (mpsc::channel(), mpsc::channel());
+        let builder = testing::builder(kind, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
+        // After something else has run here what is forked is not inlined at once.
+        let builder = builder.start_handler(move |index| {
+            broadcast(|_| ());
+            fork_with_sizes();
+            begun.send(index).unwrap();
+        });
+        let builder = builder.exit_handler(move |index| {
+            scope(|s| s.spawn(|_| ()));
+            fork_with_sizes();
+            ended.send(index).unwrap();
+        });
+        let pool = builder.build().unwrap();
+        assert_eq!(sorted(all_begun.iter().take(4)), [0, 1, 2, 3], "{kind}");
+        let total = pool.statistics().total();
+        assert_eq!((total.forks, total.published), (4, 0), "{kind}");
+        drop(pool);
+        assert_eq!(sorted(all_ended), [0, 1, 2, 3], "{kind}");
+    }
+}
+
 #[test]
 fn threads_started_by_the_program_are_the_pool_s_threads() {
     with_builders(|builder, threads| {

@@ -66,11 +66,10 @@ impl Worker {
         forks::shows_forks(&engine.capabilities, order, || self.may_share())
     }
 
-    /// Whether the policy must decide where `child`, a fork of `parent`, runs.
+    /// Whether the policy must decide where `child`, a fork of the running task `parent`, runs.
     pub(crate) fn must_be_placed(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
         let Some(thresholds) = &self.thresholds else { return false };
-        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
-            && self.engine().is_shared(parent.anchor)
+        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size) && self.may_share()
     }
 
     /// Whether the halves of a fork, of which at least one has a size of its own, may run without
