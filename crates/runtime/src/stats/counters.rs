@@ -114,6 +114,11 @@ impl Counter {
         self.set(self.get().wrapping_add(count));
     }
 
+    /// So many less than were counted; as [`Self::bump`].
+    pub(crate) fn take_back(&self, count: u64) {
+        self.set(self.get().wrapping_sub(count));
+    }
+
     /// Only on the owner's thread.
     #[inline(always)]
     pub(super) fn set(&self, value: u64) {

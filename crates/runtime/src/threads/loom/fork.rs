@@ -13,7 +13,7 @@ use crate::{
         fork::{ForkList, Frame, PendingFork, StealRequests},
         latch::Latch,
         primitive::{Mutex, lock},
-        sleep::{PutOff, Sleep},
+        sleep::{HeldFork, PutOff, Sleep},
     },
 };
 
@@ -150,7 +150,7 @@ fn hold_back(sees_to_it: impl Fn(&PutOff) -> bool + Copy + Send + Sync + 'static
         let (outside, watched) = (Arc::clone(&shared), Arc::clone(&call));
         let watching = ::loom::thread::spawn(move || {
             if sees_to_it(&watched)
-                && let Some((_, job, _)) = watched.end()
+                && let Some(HeldFork { job, .. }) = watched.end()
             {
                 *lock(&outside.job) = Some(job);
                 outside.help();
@@ -165,12 +165,13 @@ fn hold_back(sees_to_it: impl Fn(&PutOff) -> bool + Copy + Send + Sync + 'static
         forks.push(frame.as_pending());
         // SAFETY: live and `Send`; frame, parker and requests outlive the wait below.
         let job = unsafe { shared.publish(&forks, &requests) };
-        let held = call.hold((WorkerId(0), job, TaskInfo::root(None, None)));
-        if let Err((_, job, _)) = held {
+        let task = TaskInfo::root(None, None);
+        let held = call.hold(HeldFork { worker: WorkerId(0), job, task, is_sized: false });
+        if let Err(HeldFork { job, .. }) = held {
             *lock(&shared.job) = Some(job);
         }
         requests.lower_inline_limit(0);
-        if call.take_back(frame.as_pending()) {
+        if call.take_back(frame.as_pending()).is_some() {
             forks.pop_published();
             // SAFETY: taken back, and taken here only.
             assert_eq!(unsafe { frame.take_work() }(), 21);

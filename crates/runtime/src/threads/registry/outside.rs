@@ -23,7 +23,7 @@ use crate::{
         },
         latch::{Latch, ThreadLatch},
         primitive::{UnsafeCell, current_cpu},
-        sleep::PutOff,
+        sleep::{HeldFork, PutOff},
     },
 };
 
@@ -137,7 +137,7 @@ impl Registry {
         if puts_off
             && (!spins || put_off.holds_or_ends())
             && !latch.wait_until(young_until)
-            && let Some((worker, job, task)) = put_off.end()
+            && let Some(HeldFork { worker, job, task, .. }) = put_off.end()
         {
             self.add_from_outside(worker, job, task, number);
             if self.engine.capabilities.may_refuse {

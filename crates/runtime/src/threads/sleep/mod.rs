@@ -19,7 +19,7 @@ use self::parker::{Notified, Sleepy, WakeReason};
 pub(crate) use self::{
     calls::Calls,
     parker::Parker,
-    put_off::PutOff,
+    put_off::{HeldFork, PutOff},
     search::{Refused, Search, relax},
 };
 use crate::threads::primitive::{AtomicBool, AtomicUsize, current_cpu, fence};

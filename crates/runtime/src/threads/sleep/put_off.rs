@@ -12,7 +12,14 @@ use crate::threads::{
 };
 
 /// A fork that was published by this worker, and that the policy has not seen.
-pub(crate) type HeldFork = (WorkerId, JobRef, TaskInfo);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldFork {
+    pub(crate) worker: WorkerId,
+    pub(crate) job: JobRef,
+    pub(crate) task: TaskInfo,
+    /// The task has a size of its own.
+    pub(crate) is_sized: bool,
+}
 
 /// The fork that is held back in one call from outside the pool. The worker that runs the call
 /// holds it back as long as the call is young; the thread that waits for the call gives it to the
@@ -98,14 +105,9 @@ impl PutOff {
         Ok(())
     }
 
-    /// The worker: whether it gets `fork` back. If not, others may run it.
-    pub(crate) fn take_back(&self, fork: NonNull<PendingFork>) -> bool {
-        let mut state = lock(&self.state);
-        let is_it = state.fork.is_some_and(|(_, job, _)| job.is_fork(fork));
-        if is_it {
-            state.fork = None;
-        }
-        is_it
+    /// The worker: takes `fork` back, if that is held back. If not, others may run it.
+    pub(crate) fn take_back(&self, fork: NonNull<PendingFork>) -> Option<HeldFork> {
+        lock(&self.state).fork.take_if(|held| held.job.is_fork(fork))
     }
 
     /// Anyone: nothing is held back any more. The caller must give the policy what is returned.

@@ -111,3 +111,18 @@ fn a_tree_that_is_larger_than_those_before_is_shared() {
     let ran = ran.map(|ran| ran.load(SeqCst));
     assert!(ran[0].min(ran[1]) >= 8 && ran[0] + ran[1] == 64, "{ran:?}");
 }
+
+/// Those that were held back and came back to their worker counted, too.
+#[test]
+fn regression_only_forks_that_the_policy_got_count_as_published() {
+    let _watchdog = watchdog(MINUTE);
+    let noting = Noting::with(|usual| usual);
+    let builder = ThreadPoolBuilder::new().num_threads(2).machine("pu:2".parse().unwrap());
+    let pool = builder.policy(noting.clone()).build().unwrap();
+    for _ in 0..or_under_miri(500, 80) {
+        pool.install(|| join(fit(1000, || ()), fit(1000, || ())));
+    }
+    let total = pool.statistics().total();
+    let got = noting.tasks().iter().filter(|task| task.depth > 0).count() as u64;
+    assert_eq!((total.published, total.sized), (got, got));
+}

@@ -14,6 +14,7 @@ use crate::{
         engine::{JobRef, NoUnwind, SpawnedRef},
         fork::{PendingFork, Reachable, StealRequests},
         latch::Latch,
+        sleep::HeldFork,
     },
 };
 
@@ -133,8 +134,8 @@ impl Worker {
         }
         // Before the call can end, which requests a fork.
         self.requests().set_requested(false);
-        let Some((job, task)) = self.publish_next() else { return false };
-        if let Err((_, job, task)) = call.hold((self.id, job, task)) {
+        let Some(fork) = self.publish_next() else { return false };
+        if let Err(HeldFork { job, task, .. }) = call.hold(fork) {
             self.suspend();
             self.add(job, task);
             self.resume();
@@ -162,8 +163,10 @@ impl Worker {
         self.young_call(site, false).is_some()
     }
 
-    /// A fork that was published is private again.
-    pub(super) fn is_private_again(&self) {
+    /// `held`, which was held back and so counts as published, is private again.
+    pub(super) fn is_private_again(&self, held: &HeldFork) {
+        self.counters().published.take_back(1);
+        self.counters().sized.take_back(held.is_sized.into());
         self.requests().count_private_again();
     }
 
@@ -184,7 +187,7 @@ impl Worker {
     /// Gives the oldest private fork to the policy; returns whether there was one. The running
     /// strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
-        let Some((job, task)) = self.publish_next() else { return false };
+        let Some(HeldFork { job, task, .. }) = self.publish_next() else { return false };
         if let Some(call) = self.outside_call() {
             call.share();
         }
@@ -192,9 +195,9 @@ impl Worker {
         true
     }
 
-    /// Makes a job of the oldest private fork, if there is one.
+    /// Makes a job of the oldest private fork, if there is one, for the policy or to be held back.
     #[inline]
-    fn publish_next(&self) -> Option<(JobRef, TaskInfo)> {
+    fn publish_next(&self) -> Option<HeldFork> {
         let (at, fork) = self.forks.publish_next()?;
         self.count_published(1);
         // SAFETY: it is in the list and was not published before, so it is live and its work is
@@ -203,14 +206,15 @@ impl Worker {
         let parent = self.task_of_fork(at);
         // SAFETY: as above; nobody else has it before it is published, below.
         let (size, strand) = unsafe { self.sizes(&about, 1, depth, parent) };
-        self.counters().sized.add(u64::from(size.is_some()));
+        let is_sized = size.is_some();
+        self.counters().sized.add(is_sized.into());
         let task = parent.task.child(1, size, strand);
         let latch = Latch::new(self.parker());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push_fork`);
         // `publish_next` returns each fork once; parker and requests are this worker's; the lineage
         // outlives it, as it is of the job that forked it.
         let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
-        Some((job, task))
+        Some(HeldFork { worker: self.id, job, task, is_sized })
     }
 
     /// Gives a job to the policy, after what was spawned before. The running strand must be

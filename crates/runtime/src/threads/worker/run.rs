@@ -16,7 +16,7 @@ use crate::{
         engine::{JobRef, NoUnwind},
         fork::PendingFork,
         scope::{Base, HeldCredits},
-        sleep::PutOff,
+        sleep::{HeldFork, PutOff},
     },
 };
 
@@ -131,16 +131,16 @@ impl Worker {
 
     /// Whether `fork` was held back and is private again.
     pub(super) fn takes_back(&self, fork: NonNull<PendingFork>) -> bool {
-        let back = self.outside_call().is_some_and(|call| call.take_back(fork));
-        if back {
-            self.is_private_again();
+        let back = self.outside_call().and_then(|call| call.take_back(fork));
+        if let Some(held) = &back {
+            self.is_private_again(held);
         }
-        back
+        back.is_some()
     }
 
     /// Nothing is held back in the running call any more. The running strand must be suspended.
     pub(super) fn catch_up(&self) {
-        if let Some((_, job, task)) = self.outside_call().and_then(PutOff::end) {
+        if let Some(HeldFork { job, task, .. }) = self.outside_call().and_then(PutOff::end) {
             self.add(job, task);
         }
     }
