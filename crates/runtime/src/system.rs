@@ -1,10 +1,14 @@
-//! What the runtime asks of Linux: on which CPUs threads may run, and how large a page is.
+//! What the runtime asks of Linux: on which CPUs threads may run, where their stacks lie, and how
+//! large a page is.
 
-pub(crate) use imp::{affinity, current_cpu, page, set_affinity};
+pub(crate) use imp::{affinity, current_cpu, page, set_affinity, stack};
 
 #[cfg(target_os = "linux")]
 mod imp {
-    use std::mem::size_of_val;
+    use std::{
+        mem::{MaybeUninit, size_of_val},
+        ops::Range,
+    };
 
     use libc::{c_ulong, cpu_set_t, pid_t};
 
@@ -55,10 +59,36 @@ mod imp {
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         u64::try_from(bytes).ok()
     }
+
+    /// Where the calling thread's own stack may lie; none where the system does not say. That of a
+    /// main thread is read from a file.
+    pub(crate) fn stack() -> Option<Range<usize>> {
+        if cfg!(miri) {
+            return None;
+        }
+        let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+        // SAFETY: it takes nothing and touches no memory of ours.
+        let this = unsafe { libc::pthread_self() };
+        // SAFETY: the thread runs, and the attributes, which are written, are ours.
+        let refused = unsafe { libc::pthread_getattr_np(this, attributes.as_mut_ptr()) };
+        if refused != 0 {
+            return None;
+        }
+        let (mut at, mut bytes) = (std::ptr::null_mut(), 0);
+        // SAFETY: the attributes were written above; it writes to `at` and `bytes`.
+        let refused = unsafe {
+            libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut at, &raw mut bytes)
+        };
+        // SAFETY: they were written above, and are not used any more.
+        unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+        (refused == 0).then(|| at.addr()..at.addr() + bytes)
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
+    use std::ops::Range;
+
     pub(crate) fn affinity(_: Option<u32>) -> Option<Vec<usize>> {
         None
     }
@@ -70,6 +100,10 @@ mod imp {
     }
 
     pub(crate) fn page() -> Option<u64> {
+        None
+    }
+
+    pub(crate) fn stack() -> Option<Range<usize>> {
         None
     }
 }
@@ -95,5 +129,17 @@ mod tests {
         .unwrap();
         assert_eq!(affinity(None).unwrap(), allowed);
         assert!(page().unwrap().is_power_of_two());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "nothing says where a stack lies")]
+    fn a_thread_s_stack_is_as_large_as_was_asked_for_and_holds_its_variables() {
+        let started = std::thread::Builder::new().stack_size(1 << 20).spawn(|| {
+            let variable = 0u8;
+            let stack = stack().unwrap();
+            assert!(stack.contains(&(&raw const variable).addr()));
+            assert!((1 << 19..1 << 22).contains(&stack.len()), "{stack:?}");
+        });
+        started.unwrap().join().unwrap();
     }
 }

@@ -5,7 +5,7 @@ use std::{any::type_name, cell::Cell, mem::MaybeUninit, ptr::NonNull};
 use befit_machine::Bytes;
 use befit_sched::TaskInfo;
 
-use super::lineage::{Ancestor, Birthplace, Lineage};
+use super::lineage::{Ancestor, Birthplace, Lineage, Stack};
 use crate::{Work, threads::fork::PendingFork};
 
 /// What the type of a job knows to do with it.
@@ -115,17 +115,19 @@ impl JobRef {
         unsafe { (table.execute)(self.header, ended) };
     }
 
-    /// The lineage of what it forks.
+    /// The lineage of what it forks, on a thread that has this stack.
     ///
     /// # Safety
-    /// The job has not been executed; the result is used only until it has been.
-    pub(crate) unsafe fn lineage(self) -> Lineage {
+    /// The job has not been executed; the result is used only until it has been. So long `stack`
+    /// stays, and does not change.
+    pub(crate) unsafe fn lineage(self, stack: *const Cell<Stack>) -> Lineage {
         // SAFETY: not executed, so it is still there (promised to `new`).
         let header = unsafe { self.header.as_ref() };
         let (birthplace, on_stack) = (header.birthplace.get(), header.table.on_stack);
         // SAFETY: the birthplace lives until the job has ended (promised to `Birthplace::set`); a
-        // job on a stack is forked by the job whose lineage its birthplace is, on that stack.
-        unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace, on_stack) }
+        // job on a stack is forked by the job whose lineage its birthplace is, on that stack;
+        // `stack` is as our caller promises.
+        unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace, on_stack, stack) }
     }
 
     /// Whether it is this fork.

@@ -27,7 +27,7 @@ pub(crate) use self::{
     job::{
         About, Closure, JobHeader, JobRef, JobTable, NoUnwind, Sizes, SpawnedHeader, SpawnedRef,
     },
-    lineage::{Ancestor, Lineage, LineageRef},
+    lineage::{Ancestor, Lineage, LineageRef, Stack},
     meter::Meter,
 };
 use crate::{

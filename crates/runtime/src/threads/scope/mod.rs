@@ -298,8 +298,9 @@ unsafe fn run<S: Kind, R>(
     // By its address the scope is known to its descendants.
     let address = 0u8;
     let known_as = Ancestor::new(&raw const address);
+    // What is spawned lies on no stack, so that of this thread does not matter.
     // SAFETY: promised by the caller; the address is that of a variable of this function.
-    let lineage = unsafe { Lineage::new(known_as, above, true) };
+    let lineage = unsafe { Lineage::new(known_as, above, true, ptr::null()) };
     let scope = S::new(Base {
         registry: Arc::clone(registry),
         parent,

@@ -30,7 +30,7 @@ use super::registry::Registry;
 use crate::{
     stats::Counters,
     threads::{
-        engine::{Engine, Lineage, Meter, NoUnwind, Random, ThreadEnv},
+        engine::{Engine, Lineage, Meter, NoUnwind, Random, Stack, ThreadEnv},
         fork::{
             ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread,
         },
@@ -107,9 +107,9 @@ pub(crate) struct Worker {
     adopted: bool,
     /// The address on this thread's stack below which it is *deep*: see [`Self::is_deep`].
     deep_below: usize,
-    /// The address on this thread's stack below which all of the program's variables lie that its
-    /// jobs have made.
-    stack_base: Cell<usize>,
+    /// The thread's own stack, as far as its jobs use it, in pools that read what closures
+    /// capture. Written before the first job, and then only read, also by other threads.
+    stack: Cell<Stack>,
     registry: Arc<Registry>,
 }
 
@@ -148,7 +148,7 @@ impl Worker {
                 || registry.counters[thread].times.are_measured(),
             adopted: false,
             deep_below: stack_pointer().saturating_sub(STACK / DEEP),
-            stack_base: Cell::new(0),
+            stack: Cell::new(Stack::UNKNOWN),
             registry,
         }
     }
@@ -178,7 +178,7 @@ impl Worker {
     pub(crate) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.with(|current| current.replace(self));
-        self.stack_base.set(stack_pointer());
+        self.stack.set(self.stack_from(stack_pointer()));
         self.requests().raise_inline_limit();
         // SAFETY: it is dropped below, on this thread.
         let reachable = unsafe { self.registry.reachable[self.thread].open(self.requests()) };
@@ -202,7 +202,7 @@ impl Worker {
     pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
         let worker: &'static Self =
             Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
-        worker.stack_base.set(stack_pointer());
+        worker.stack.set(worker.stack_from(stack_pointer()));
         worker.requests().raise_inline_limit();
         worker.begin_base();
         CURRENT.with(|current| current.set(worker));

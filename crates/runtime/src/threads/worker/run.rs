@@ -284,8 +284,9 @@ impl Worker {
             outer: outer_task,
         };
         self.task.set((&raw const running).cast());
-        // SAFETY: the job is executed below, and the lineage is used until then.
-        let lineage = unsafe { ready.job.lineage() };
+        // SAFETY: the job is executed below, and the lineage is used until then; this worker stays
+        // until its jobs have ended, and wrote the bounds of its stack before the first of them.
+        let lineage = unsafe { ready.job.lineage(&raw const self.stack) };
         if !self.held_credits.is_for(lineage.parent()) {
             self.return_credits();
         }

@@ -3,10 +3,13 @@
 use befit_sched::{TaskInfo, forks};
 
 use super::{Running, Worker};
-use crate::threads::{
-    engine::{About, Sizes},
-    fork::stack_pointer,
-    sizer::{ForkedAt, Sizer},
+use crate::{
+    system,
+    threads::{
+        engine::{About, Sizes, Stack},
+        fork::stack_pointer,
+        sizer::{ForkedAt, Sizer},
+    },
 };
 
 impl Worker {
@@ -42,13 +45,17 @@ impl Worker {
     }
 
     /// Whether the eight bytes at `address` lie where a variable of the program's can lie that the
-    /// running task has captured by reference: on this thread's stack, or in a function that waits
-    /// for the running task elsewhere.
+    /// running task has captured by reference: on this thread's own stack, or in a function that
+    /// waits for the running task on another one's.
     fn is_variable(&self, address: usize) -> bool {
-        let end = self.stack_base.get().saturating_sub(size_of::<u64>());
+        self.is_variable_by(self.stack.get(), address)
+    }
+
+    /// As [`Self::is_variable`], where the thread's own stack is this one.
+    fn is_variable_by(&self, stack: Stack, address: usize) -> bool {
         // SAFETY: null between jobs; else of the running job, which has not ended.
         let lineage = || unsafe { self.lineage().as_ref() };
-        (stack_pointer()..end).contains(&address)
+        stack.has(address, stack_pointer(), stack.base)
             || lineage().is_some_and(|lineage| lineage.has_variable(address))
     }
 
@@ -78,5 +85,57 @@ impl Worker {
     pub(crate) fn may_be_inlined(&self, halves: [&TaskInfo; 2]) -> bool {
         let thresholds = self.thresholds.as_ref();
         thresholds.is_none_or(|t| halves.iter().all(|half| t.may_be_inlined(half.size)))
+    }
+
+    /// The thread's own stack below `base`, where jobs are about to run, if the pool reads what
+    /// closures capture.
+    pub(super) fn stack_from(&self, base: usize) -> Stack {
+        if self.sizer.is_none() {
+            return Stack::UNKNOWN;
+        }
+        match system::stack() {
+            Some(own) if own.contains(&base) => Stack { bottom: own.start, base },
+            // The thread had left it before it became a worker.
+            Some(_) => Stack::UNKNOWN,
+            // It is larger than that.
+            None => Stack { bottom: self.deep_below, base },
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use befit_sched::Capabilities;
+
+    use crate::{
+        SizeTable, ThreadPoolBuilder,
+        threads::{engine::Stack, fork::stack_pointer, testing::*, worker::Worker},
+    };
+
+    /// What lies between the stack and memory that the program recurses in was read, though there
+    /// may be none.
+    #[test]
+    #[cfg_attr(miri, ignore = "its stacks are not in one piece")]
+    fn regression_while_the_program_uses_another_stack_nothing_on_it_is_known_to_be_there() {
+        let _watchdog = watchdog(MINUTE);
+        let builder = ThreadPoolBuilder::new().num_threads(1).machine("pu:1".parse().unwrap());
+        let reads = Noting::with(|usual| Capabilities { uses_sizes: true, ..usual });
+        builder.policy(reads).sizes(SizeTable::default()).build().unwrap().install(|| {
+            Worker::with_current(|worker| {
+                let worker = worker.unwrap();
+                let own = worker.stack.get();
+                let knows = |stack: Stack| {
+                    let here = stack_pointer();
+                    [64, 1 << 22].map(|above| worker.is_variable_by(stack, here + above))
+                };
+                assert_eq!(knows(own), [true, false]);
+                // As if this function ran far below the thread's own stack, or above.
+                let far = 1 << 30;
+                let above = Stack { bottom: own.base + far, base: own.base + 2 * far };
+                let below = Stack { bottom: own.base - 2 * far, base: own.base - far };
+                assert_eq!([knows(above), knows(below)], [[false; 2]; 2]);
+                assert_eq!(knows(Stack::UNKNOWN), [false; 2]);
+            });
+        });
     }
 }
