@@ -214,10 +214,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// them in a recording of the program.
     ///
     /// A task whose place in the program the table does not know is taken to be as large as the
-    /// task that forks it, as without a table. Results never depend on sizes. Under schedulers to
-    /// which sizes matter (`sb`, `sb-d`, `cats`, `cats-s`, `cab`) a table costs some 100 ns where a
-    /// fork is published, a task is spawned or, under the first two, a `join` is not inlined; under
-    /// others nothing.
+    /// task that forks it, as without a table. Results never depend on sizes. Under `ws`, `pws`,
+    /// `cilk-a`, `hws` and `mts`, which do not ask for sizes, a table costs nothing. Under the
+    /// others it costs some 100 ns where a fork is published or a task is spawned; and, but for
+    /// `cab`, `pdf`, `central` and `batch`, for each half of a `join` that is not inlined.
     ///
     /// ```
     /// use befit::{SchedulerKind, SizeTable, ThreadPoolBuilder};
@@ -532,7 +532,7 @@ pub enum WaitPolicy {
     /// no other thread, and what the task itself asks for by [`yield_now`](crate::yield_now). And
     /// while a task waits for the end of another pool that it drops or joins, anything runs.
     ///
-    /// The schedulers `ws`, `pws`, `cilk-a`, `cats` and `cats-s` can do this; with another one,
-    /// building the pool is an error.
+    /// The schedulers `ws`, `pws`, `cilk-a`, `cats`, `cats-s`, `pdf`, `cpdf`, `central`, `adws`,
+    /// `homes` and `auto` can do this; with another one, building the pool is an error.
     Descendants,
 }

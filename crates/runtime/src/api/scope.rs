@@ -108,8 +108,10 @@ where
 impl<'s> Scope<'s> {
     /// Spawns a task into the scope. It may spawn more into the same scope, which it is given.
     ///
-    /// A task costs an allocation and a call into the scheduler: prefer [`join`](crate::join) for
-    /// small ones.
+    /// Prefer [`join`](crate::join) for small tasks: a fork that no other worker takes costs less.
+    /// A task lies on the heap; if its closure is small, in memory that an earlier task has left.
+    /// Most schedulers are called for each task; `ws`, `pws` and `cilk-a` seldom for those that the
+    /// worker which spawned them runs itself.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -81,7 +81,7 @@ pub(crate) struct Engine {
     /// Tasks that hold part of a cache: maximal ones that the policy gave out and that have not
     /// ended.
     holding: CachePadded<AtomicUsize>,
-    /// Counts how often the pool was stuck: see [`Self::raise_alarm_if_stuck`].
+    /// Counts how often the pool was stuck: see [`Self::raise_alarm`].
     alarm: AtomicUsize,
     pub(crate) sleep: Sleep,
 }
