@@ -44,6 +44,24 @@ pub(super) struct Entry {
     outer: *const Entry,
 }
 
+impl Entry {
+    /// For a task whose strand `stage` runs next, inside the entry `outer`. `shared`: see
+    /// [`Worker::shares`].
+    #[inline(always)]
+    fn new(task: TaskInfo, stage: Stage, shared: bool, outer: *const Self) -> Self {
+        Self {
+            task,
+            stage: Cell::new(stage),
+            open: Cell::new(true),
+            freed: Cell::new(false),
+            shared,
+            call: Cell::new(ptr::null()),
+            call_began: Cell::new(None),
+            outer,
+        }
+    }
+}
+
 /// Sets the pointer to null when it is dropped.
 struct Reset<'a>(&'a Cell<*const PutOff>);
 
@@ -66,24 +84,17 @@ impl Worker {
         self.entry().filter(|_| self.engine().capabilities.follows_tasks)
     }
 
-    /// An entry for a task whose strand `stage` runs next, inside the innermost entry.
-    fn new_entry(&self, task: TaskInfo, stage: Stage) -> Entry {
-        Entry {
-            task,
-            stage: Cell::new(stage),
-            open: Cell::new(true),
-            freed: Cell::new(false),
-            shared: self.handler.get().is_none() && self.engine().is_shared(task.anchor),
-            call: Cell::new(ptr::null()),
-            call_began: Cell::new(None),
-            outer: self.entry.get(),
-        }
+    /// Whether another thread may run what a job forks that is anchored at `anchor`.
+    fn shares(&self, anchor: ClusterId) -> bool {
+        self.handler.get().is_none() && self.engine().is_shared(anchor)
     }
 
     /// Lets user code run outside any job, as long as this worker lives, which is for ever.
     pub(super) fn begin_base(&'static self) {
         let task = TaskInfo::root(None, None);
-        let entry: &Entry = Box::leak(Box::new(self.new_entry(task, Stage::Continuation)));
+        let shared = self.shares(task.anchor);
+        let entry = Entry::new(task, Stage::Continuation, shared, self.entry.get());
+        let entry: &Entry = Box::leak(Box::new(entry));
         self.entry.set(entry);
         let running: &Running<'_> = Box::leak(Box::new(self.inner_task(&entry.task)));
         self.task.set(running);
@@ -230,7 +241,7 @@ impl Worker {
         let no_unwind = NoUnwind;
         let (outer, outer_task) = (self.entry.get(), self.task.get());
         let outer_lineage = self.lineage.get();
-        let shared = self.handler.get().is_none() && self.engine().is_shared(first.task.anchor);
+        let shared = self.shares(first.task.anchor);
         let outer_forks = self.forks.begin_inner();
         let interrupted = self.inlined_regions.interrupt(self.requests());
         let unshared = (!shared).then(|| self.inlined_regions.unshared(self.requests()));
@@ -265,16 +276,7 @@ impl Worker {
         if ready.task.maximal {
             self.counters().anchored_at(ready.task.anchor);
         }
-        let entry = Entry {
-            task: ready.task,
-            stage: Cell::new(ready.stage),
-            open: Cell::new(true),
-            freed: Cell::new(false),
-            shared,
-            call: Cell::new(ptr::null()),
-            call_began: Cell::new(None),
-            outer,
-        };
+        let entry = Entry::new(ready.task, ready.stage, shared, outer);
         self.entry.set(&raw const entry);
         let running = Running {
             task: &entry.task,
