@@ -1,5 +1,7 @@
 //! Where a program says that its tasks' data lie.
 
+use std::mem;
+
 use crate::MemorySpan;
 
 /// Gives each task a place in an order in which neighbours touch the same or near memory. The
@@ -58,6 +60,10 @@ pub(crate) fn largest(places: impl IntoIterator<Item = MemorySpan>) -> u64 {
 pub struct ByClass<F> {
     class: F,
     classes: Vec<Class>,
+    /// The smallest place of a class, in lines; none as long as no class has one.
+    first: Option<u64>,
+    /// The place of classes that have none, in lines: just before the first.
+    before: u64,
 }
 
 /// The queue's knowledge of a class.
@@ -74,7 +80,7 @@ const REMEMBERED: usize = 15;
 
 impl<F> ByClass<F> {
     pub(crate) fn new(class: F) -> Self {
-        Self { class, classes: Vec::new() }
+        Self { class, classes: Vec::new(), first: None, before: 0 }
     }
 }
 
@@ -83,12 +89,15 @@ impl<T, F: Fn(&T) -> u16 + Sync> Hint<T> for ByClass<F> {
     const LEARNS: bool = true;
 
     /// The median of the places where the class's tasks ended, so that classes that share memory
-    /// are neighbours. Classes without a place are ordered by number.
+    /// are neighbours. Classes without a place are ordered by number, just before the first place:
+    /// a window is sorted by the leading bits in which its keys differ, and far from all others
+    /// such a class would leave none that tell these apart.
     #[inline(always)]
     fn key(&self, task: &T) -> u64 {
         let class = (self.class)(task);
+        let place = self.classes.get(usize::from(class)).map_or(0, |class| class.place);
         // The class below, so that classes with the same place do not mix.
-        self.classes.get(usize::from(class)).map_or(0, |class| class.place) << 16 | u64::from(class)
+        place.max(self.before) << 16 | u64::from(class)
     }
 
     fn learn(&mut self, task: &T, spans: &[MemorySpan]) {
@@ -106,7 +115,17 @@ impl<T, F: Fn(&T) -> u16 + Sync> Hint<T> for ByClass<F> {
         class.seen.push(last.address() as u64 >> 6 & (u64::MAX >> 16));
         let mut sorted = class.seen.clone();
         sorted.sort_unstable();
-        class.place = sorted[sorted.len() / 2];
+        let place = sorted[sorted.len() / 2];
+        let old = mem::replace(&mut class.place, place);
+        let first = match self.first {
+            Some(first) if first != old || place <= first => first.min(place),
+            // The first one has moved back, or there was none: all classes are looked through.
+            _ => {
+                let known = self.classes.iter().filter(|class| !class.seen.is_empty());
+                known.map(|class| class.place).min().unwrap_or(place)
+            }
+        };
+        (self.first, self.before) = (Some(first), first.saturating_sub(1));
     }
 }
 
@@ -136,5 +155,23 @@ mod tests {
         hint.learn(&7, &[]);
         assert!(hint.key(&2) < hint.key(&1));
         assert!(hint.key(&7) < hint.key(&2), "never seen");
+    }
+
+    #[test]
+    fn classes_without_a_place_stand_just_before_the_first_that_has_one() {
+        let memory = vec![0u8; 1 << 20];
+        let mut hint = ByClass::new(|class: &u16| *class);
+        // Class 3 lies behind class 5, then before it, and at last behind it again.
+        let places = [(5, 512 << 10), (3, 768 << 10)].into_iter();
+        let places = places.chain([(3, 256 << 10); REMEMBERED]).chain([(3, 768 << 10); REMEMBERED]);
+        for (class, place) in places {
+            hint.learn(&class, &[MemorySpan::of(&memory[place])]);
+            let known = [5, 3].into_iter().filter(|class| !hint.classes[*class].seen.is_empty());
+            let first = known.map(|class| hint.key(&(class as u16))).min().unwrap();
+            for unknown in [0, 4, 9, u16::MAX] {
+                let key = hint.key(&unknown);
+                assert!(key < first && first - key < 2 << 16, "{key} and {first}");
+            }
+        }
     }
 }

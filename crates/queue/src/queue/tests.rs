@@ -210,6 +210,31 @@ fn classes_that_are_learned_run_one_after_another() {
 }
 
 #[test]
+fn a_task_of_a_class_not_yet_watched_does_not_undo_the_order_of_the_others() {
+    on_one(|| {
+        let memory = vec![0u8; 1 << 20];
+        let clock = AtomicUsize::new(0);
+        let tick = || clock.fetch_add(1, SeqCst);
+        // Class 0 lies last.
+        let place = |class: u16| &memory[(3 - usize::from(class)) << 18..][..64];
+        let steps = |class: &u16| Steps { left: 1, place: place(*class), end: tick };
+        let queue = Queue::new(|_: &u16| tick()).in_steps(steps).by_class(|class| *class);
+        let mut queue = queue.mode(Mode::Ordered);
+        let mut classes: Vec<u16> = (0..99_000u32).map(|i| (i * 7 % 4) as u16).collect();
+        queue.run(&classes);
+        // The first task is always in the sample that finds the range of the keys.
+        classes[0] = 9;
+        let mut ran: Vec<_> = queue.run(&classes).into_iter().zip(classes).collect();
+        ran.sort();
+        assert_eq!(ran.remove(0).1, 9, "before all places");
+        assert!(
+            ran.iter().map(|(_, class)| std::cmp::Reverse(*class)).is_sorted(),
+            "as they lie in memory"
+        );
+    });
+}
+
+#[test]
 fn a_panic_in_a_task_reaches_the_caller() {
     on_pools(|| {
         for mode in MODES {
