@@ -66,6 +66,8 @@ struct State {
     buffers: Window,
     /// Tasks that are still to be watched, for hints that learn.
     watch: usize,
+    /// Tasks since some were watched, in however many batches.
+    unwatched: usize,
 }
 
 /// The findings of a [`Queue`]; see [`Queue::report`].
@@ -81,7 +83,7 @@ pub struct QueueReport {
     pub costs: Vec<(Mode, usize, f64)>,
 }
 
-/// So many tasks are watched at the start, and every [`WATCH_AGAIN`]th again.
+/// So many tasks are watched at the start, an eighth as many after every [`WATCH_AGAIN`] others.
 const WATCH: usize = 1024;
 const WATCH_AGAIN: usize = 1 << 20;
 
@@ -154,10 +156,11 @@ impl<T: Sync, R: Run<T>, H: Hint<T> + Send> Queue<T, R, H> {
                     if mode.is_none() {
                         state.choice.record(portion, pieces);
                     }
-                    if H::LEARNS && (done + portion.tasks) / WATCH_AGAIN > done / WATCH_AGAIN {
-                        state.watch = WATCH / 8;
-                    }
                     done += portion.tasks;
+                    state.unwatched += portion.tasks;
+                    if H::LEARNS && state.unwatched >= WATCH_AGAIN {
+                        (state.watch, state.unwatched) = (WATCH / 8, 0);
+                    }
                 }
             });
         };
@@ -197,7 +200,7 @@ impl State {
         let orders = H::ORDERS && !settings.data.is_some_and(|data| caches.holds(data));
         let choice = Choice::new(R::STEPS, orders, current_num_threads(), window);
         let watch = if H::LEARNS { WATCH } else { 0 };
-        Self { caches, window, choice, buffers: Window::default(), watch }
+        Self { caches, window, choice, buffers: Window::default(), watch, unwatched: 0 }
     }
 
     /// The next portion of `left` tasks.

@@ -235,6 +235,37 @@ fn a_task_of_a_class_not_yet_watched_does_not_undo_the_order_of_the_others() {
 }
 
 #[test]
+fn tasks_are_watched_again_now_and_then_however_small_the_batches() {
+    on_one(|| {
+        // In this mode, tasks in steps are those that are watched.
+        let watched = AtomicUsize::new(0);
+        let steps = |_: &u16| {
+            watched.fetch_add(1, SeqCst);
+            Steps { left: 1, place: &[0], end: || () }
+        };
+        let queue = Queue::new(|_: &u16| ()).in_steps(steps).by_class(|class| *class);
+        let mut queue = queue.mode(Mode::Ordered).window(5000);
+        let batch = vec![0u16; 1 << 16];
+        for _ in 0..WATCH_AGAIN / batch.len() {
+            queue.run(&batch);
+        }
+        let at_the_start = watched.load(SeqCst);
+        queue.run(&batch);
+        queue.run(&batch);
+        let in_batches = watched.load(SeqCst);
+        let mut stream = queue.stream(|_, ()| ());
+        for _ in 0..WATCH_AGAIN + 5000 {
+            stream.push(0);
+        }
+        let in_the_stream = watched.load(SeqCst);
+        assert_eq!(
+            [at_the_start, in_batches, in_the_stream],
+            [WATCH, WATCH + WATCH / 8, WATCH + 2 * (WATCH / 8)]
+        );
+    });
+}
+
+#[test]
 fn a_panic_in_a_task_reaches_the_caller() {
     on_pools(|| {
         for mode in MODES {
