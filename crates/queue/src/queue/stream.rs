@@ -1,5 +1,7 @@
 //! Tasks that come one by one.
 
+use std::mem;
+
 use super::{Queue, State};
 use crate::{Hint, Run};
 
@@ -42,7 +44,8 @@ impl<T: Sync, R: Run<T>, H: Hint<T> + Send, S: FnMut(T, R::Output)> Stream<'_, T
     /// Takes a task; runs the window, if it is full with it.
     ///
     /// # Panics
-    /// If a task does.
+    /// If a task or the sink does. Then the window's tasks that the sink has not got are given up:
+    /// after a task's panic all of them, though some may have run. The stream can take later tasks.
     pub fn push(&mut self, task: T) {
         self.waiting.push(task);
         if self.waiting.len() >= self.window {
@@ -53,14 +56,21 @@ impl<T: Sync, R: Run<T>, H: Hint<T> + Send, S: FnMut(T, R::Output)> Stream<'_, T
     /// Runs the tasks that wait.
     ///
     /// # Panics
-    /// If a task does.
+    /// As [`push`](Self::push).
     pub fn flush(&mut self) {
-        let results = self.queue.run(&self.waiting);
-        self.waiting.drain(..).zip(results).for_each(|(task, result)| (self.sink)(task, result));
+        // Taken out, or those of a window with a panic would run again with the next task.
+        let mut tasks = mem::take(&mut self.waiting);
+        let results = self.queue.run(&tasks);
+        tasks.drain(..).zip(results).for_each(|(task, result)| (self.sink)(task, result));
+        // For its allocation.
+        self.waiting = tasks;
     }
 
     /// Runs the tasks that wait, for the last time. A stream that is dropped without it forgets its
     /// last tasks.
+    ///
+    /// # Panics
+    /// If a task or the sink does.
     pub fn finish(mut self) {
         self.flush();
     }

@@ -311,6 +311,28 @@ fn a_stream_returns_in_the_order_of_arrival_and_no_later_than_its_age() {
 }
 
 #[test]
+fn a_stream_gives_up_the_window_of_a_task_that_panics_and_goes_on() {
+    on_pools(|| {
+        let runs: Vec<_> = (0..300).map(|_| AtomicUsize::new(0)).collect();
+        let run = |i: &usize| {
+            runs[*i].fetch_add(1, SeqCst);
+            assert_ne!(*i, 150, "task 150");
+            *i
+        };
+        let mut got = Vec::new();
+        let mut queue = Queue::new(run).window(100);
+        let mut stream = queue.stream(|i, result| got.push((i, result)));
+        let panicked: Vec<usize> = (0..300)
+            .filter(|i| catch_unwind(AssertUnwindSafe(|| stream.push(*i))).is_err())
+            .collect();
+        stream.finish();
+        assert_eq!(panicked, [199], "the task that fills the window");
+        assert!(got.into_iter().eq((0..100).chain(200..300).map(|i| (i, i))));
+        assert!(runs.iter().all(|runs| runs.load(SeqCst) <= 1));
+    });
+}
+
+#[test]
 fn data_that_a_core_keeps_anyway_is_not_put_in_order() {
     on_one(|| {
         let mut queue = Queue::new(|key: &u64| *key).by_key(|key| *key).data_bytes(125 << 10);
