@@ -16,6 +16,9 @@ pub trait Run<T>: Sync {
     /// True if tasks can be in flight.
     const STEPS: bool;
 
+    /// True if [`watched`](Self::watched) can announce spans.
+    const ANNOUNCES: bool = false;
+
     /// Runs one task.
     fn one(&self, task: &T) -> Self::Output;
 
@@ -68,6 +71,7 @@ where
 {
     type Output = R;
     const STEPS: bool = true;
+    const ANNOUNCES: bool = true;
 
     #[inline(always)]
     fn one(&self, task: &T) -> R {

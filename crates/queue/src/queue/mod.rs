@@ -158,7 +158,7 @@ impl<T: Sync, R: Run<T>, H: Hint<T> + Send> Queue<T, R, H> {
                     }
                     done += portion.tasks;
                     state.unwatched += portion.tasks;
-                    if H::LEARNS && state.unwatched >= WATCH_AGAIN {
+                    if learns::<T, R, H>() && state.unwatched >= WATCH_AGAIN {
                         (state.watch, state.unwatched) = (WATCH / 8, 0);
                     }
                 }
@@ -169,6 +169,11 @@ impl<T: Sync, R: Run<T>, H: Hint<T> + Send> Queue<T, R, H> {
         // theirs, and return when all have been put.
         unsafe { Results::collect(tasks.len(), all) }
     }
+}
+
+/// True if watching tasks gains anything.
+fn learns<T, R: Run<T>, H: Hint<T>>() -> bool {
+    H::LEARNS && R::ANNOUNCES
 }
 
 /// Runs the tasks with these numbers one by one, and lets the hint learn from each.
@@ -199,7 +204,7 @@ impl State {
         let window = window.min(settings.age).max(1);
         let orders = H::ORDERS && !settings.data.is_some_and(|data| caches.holds(data));
         let choice = Choice::new(R::STEPS, orders, current_num_threads(), window);
-        let watch = if H::LEARNS { WATCH } else { 0 };
+        let watch = if learns::<T, R, H>() { WATCH } else { 0 };
         Self { caches, window, choice, buffers: Window::default(), watch, unwatched: 0 }
     }
 

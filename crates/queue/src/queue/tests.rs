@@ -266,6 +266,29 @@ fn tasks_are_watched_again_now_and_then_however_small_the_batches() {
 }
 
 #[test]
+fn tasks_that_announce_nothing_are_in_order_from_the_first_on() {
+    on_one(|| {
+        let clock = AtomicUsize::new(0);
+        let clock = &clock;
+        let tick = move || clock.fetch_add(1, SeqCst);
+        let classes: Vec<u16> = (0..1000u32).map(|i| (i * 7 % 4) as u16).collect();
+        let in_order = |ran: Vec<usize>| {
+            let mut ran: Vec<_> = ran.into_iter().zip(&classes).collect();
+            ran.sort();
+            ran.iter().map(|(_, class)| *class).is_sorted()
+        };
+        let plain = Queue::new(|_: &u16| tick()).by_class(|class| *class);
+        let coroutines = Queue::new(|_: &u16| tick()).in_coroutines(|_| async move { tick() });
+        let coroutines = coroutines.by_class(|class| *class);
+        assert_eq!(
+            [plain.mode(Mode::Ordered).run(&classes), coroutines.mode(Mode::Ordered).run(&classes)]
+                .map(in_order),
+            [true, true]
+        );
+    });
+}
+
+#[test]
 fn a_panic_in_a_task_reaches_the_caller() {
     on_pools(|| {
         for mode in MODES {
