@@ -455,9 +455,8 @@ mod tests {
 
     #[test]
     fn a_group_of_more_lines_than_a_kept_touch_can_tell_is_known() {
-        let can = |coarser, count, lines| {
-            LineGroups::new(coarser, 64, count).unwrap().can_number(lines)
-        };
+        let can =
+            |coarser, count, lines| LineGroups::new(coarser, 64, count).unwrap().can_number(lines);
         // Touches have 29 bits for a line.
         assert!(can(0, 2, (1 << 30) - 512) && !can(0, 2, 1 << 30));
         assert!(can(0, 4, 1 << 30) && !can(0, 4, 1 << 31) && can(1, 4, 1 << 31));
