@@ -228,6 +228,23 @@ fn a_straddling_load_touches_both_lines() {
 }
 
 #[test]
+fn regression_a_fill_that_begins_on_a_shared_line_of_the_stack_leaves_other_shared_lines_alone() {
+    let program = program("beside");
+    let &[first, second] = program.atomics() else { panic!("{:?}", program.atomics()) };
+    let of = |line| touches(&program, |t| t.line == line && !t.stack && t.write);
+    assert_eq!((of(first), of(second)), (2, 1));
+}
+
+#[test]
+fn regression_an_access_over_two_pages_past_malloc_touches_both() {
+    // Pages are not numbered as they lie. 50 are written to at the first line and at the last, and
+    // as many at the first.
+    let mut written = lines(&program("pages"), |t| t.write && !t.stack);
+    written.dedup();
+    assert!((150..155).contains(&written.len()), "{} lines", written.len());
+}
+
+#[test]
 fn a_join_is_two_forks_and_a_sync_with_no_strand_between() {
     let program = program("join");
     assert_eq!(shape(&program, 0), "fs", "the region is a child of the root");

@@ -190,6 +190,18 @@ static __attribute__((noinline)) void add_atomic(uintptr_t line) {
     befit_put(line);
 }
 
+/* The further lines of an access are touched, from `at` to before `end`. Each is looked up by
+ * itself: lines side by side may have numbers that are far apart. */
+static __attribute__((noinline)) void touch_further(uintptr_t at, uintptr_t end, int write,
+                                                    uintptr_t from) {
+    while (at < end) {
+        uintptr_t normal = recorded_address(at);
+        uintptr_t window = at - normal % LINE;
+        touch_line(normal >> LINE_BITS, window, 0, write, from);
+        at = window + LINE;
+    }
+}
+
 void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from) {
     struct hot *hot = &befit_hot;
     uintptr_t normal = recorded_address(address);
@@ -200,8 +212,7 @@ void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from) {
         if (LIKELY(held))
             (write ? hot->store_window : hot->load_window)[window_of(address)] = window;
     } else {
-        for (uintptr_t line = first + 1; line <= last; line++)
-            touch_line(line, window + ((line - first) << LINE_BITS), 0, write, from);
+        touch_further(window + LINE, address + bytes, write, from);
     }
 }
 
