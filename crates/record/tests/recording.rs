@@ -382,6 +382,16 @@ fn of_two_regions_at_once_one_is_skipped_and_counted() {
 }
 
 #[test]
+fn regression_a_region_in_which_the_process_ends_well_is_an_error() {
+    // By its own thread, by another one, and without what the C library does at the end.
+    for name in ["exits", "exited", "quits"] {
+        let error = run(name).expect_err(name);
+        let ended = matches!(error, RecordError::Stream(StreamError::Truncated(_), _));
+        assert!(ended, "{name}: {error}");
+    }
+}
+
+#[test]
 fn a_program_without_a_region_is_an_error() {
     let error = run("nothing").unwrap_err();
     assert!(matches!(error, RecordError::Stream(StreamError::NoRegion, _)), "{error}");

@@ -183,6 +183,8 @@ static __attribute__((noinline)) void recorded(const struct task *task, void (*b
     befit_filter_reset();
     uint32_t scope = befit_record_scope();
     befit_record_fork(scope, task);
+    /* However and wherever the process ends meanwhile, its stream then ends inside the region. */
+    befit_flush();
     befit_record_resume();
     body(data);
     befit_record_pause();
