@@ -4,16 +4,17 @@
 use std::{
     cell::Cell,
     fs,
+    io::{BufRead, BufReader},
     ops::Add,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::LazyLock,
 };
 
 use befit_program::{Op, Program, SiteId, StrandId, TaskId, Touch, Work};
 use befit_record::{
-    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, Watch, record,
-    time,
+    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, Watch,
+    read_stream, record, time,
 };
 
 /// The instrumented probe. Built in a copy, so that nothing is written beside the sources; with the
@@ -379,6 +380,20 @@ fn of_two_regions_at_once_one_is_skipped_and_counted() {
     let recording = run("overlap").unwrap();
     assert_eq!(recording.skipped_regions, 1);
     assert_eq!(recording.program.tasks(), 4);
+}
+
+#[test]
+fn regression_a_region_that_begins_while_the_one_before_is_sent_is_counted() {
+    // Its stdout is the stream, which nobody reads until the second region is over.
+    let mut command = Command::new(&*PROBE);
+    command.arg("late").env("BEFIT_RECORD_FD", "1").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut late = command.spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(late.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "late\n");
+    let recording = read_stream(late.stdout.take().unwrap(), "late").unwrap();
+    assert!(late.wait().unwrap().success());
+    assert_eq!((shape(&recording.program, 0).as_str(), recording.skipped_regions), ("fs", 1));
 }
 
 #[test]

@@ -14,10 +14,8 @@
 #define SITES 1024      /* sites that the reader is known to have, by place in a table */
 #define PROBES 8        /* places in it that a site may have */
 
-static int busy;                 /* some thread is in a region */
 static __thread enum { OUTSIDE, RECORDED, UNRECORDED } state; /* of this thread */
 static uint32_t scopes;          /* given out so far; scope 0 is that of detached tasks */
-static unsigned skipped;         /* regions not recorded since the last one that was */
 static __thread char self;       /* its place tells threads apart that live at the same time */
 static const char *first;        /* the thread of the first recorded region */
 
@@ -192,12 +190,10 @@ static __attribute__((noinline)) void recorded(const struct task *task, void (*b
     befit_record_sync(scope);
     befit_put_blocks();
     state = OUTSIDE;
-    unsigned missed = __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED);
     if (first == NULL)
         first = &self;
-    if (missed != 0 || first != &self)
-        befit_put_event(SKIPPED, missed | (uint64_t)(first != &self) << SKIPPED_BITS);
-    befit_flush();
+    if (first != &self)
+        befit_put_event(SKIPPED, (uint64_t)1 << SKIPPED_BITS);
 }
 
 static void unrecorded(void (*body)(void *), void *data) {
@@ -207,13 +203,8 @@ static void unrecorded(void (*body)(void *), void *data) {
 }
 
 void befit_record_region(const struct task *task, void (*body)(void *), void *data) {
-    if (!befit_stream_open()) {
-        unrecorded(body, data);
-        return;
-    }
-    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        /* two at once have no serial order; the reader is told */
-        __atomic_add_fetch(&skipped, 1, __ATOMIC_RELAXED);
+    /* two at once have no serial order; the reader is told */
+    if (!befit_stream_open() || !befit_region_begins()) {
         unrecorded(body, data);
         return;
     }
@@ -225,5 +216,5 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
     befit_places_enter(frame, ((uintptr_t)padding + LINE - 1) / LINE * LINE);
     recorded(task, body, data);
     __asm__ volatile("" : : "r"(padding) : "memory");
-    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+    befit_region_ends();
 }

@@ -16,6 +16,7 @@ static int pipe_fd = -1;
 static unsigned filter_depth = 8;
 int befit_with_spots;
 static pid_t owner;
+static uint32_t begun; /* while a region writes: it, and those that began since; else 0 */
 
 /* A decimal number up to `most` in the environment; -1 when there is none. */
 static long number_in_environment(const char *name, long most) {
@@ -84,4 +85,23 @@ void befit_put(uint64_t word) {
 
 void befit_put_event(enum event kind, uint64_t argument) {
     befit_put(EVENT | (uint64_t)kind << EVENT_KIND_SHIFT | argument);
+}
+
+int befit_region_begins(void) {
+    return __atomic_fetch_add(&begun, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+int befit_region_runs(void) {
+    return __atomic_load_n(&begun, __ATOMIC_ACQUIRE) != 0;
+}
+
+void befit_region_ends(void) {
+    uint32_t told = 1, now = __atomic_load_n(&begun, __ATOMIC_RELAXED);
+    /* To send takes as long as the reader does; regions that begin meanwhile are told of, too. */
+    do {
+        if (now != told)
+            befit_put_event(SKIPPED, now - told);
+        befit_flush();
+        told = now;
+    } while (!__atomic_compare_exchange_n(&begun, &now, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }

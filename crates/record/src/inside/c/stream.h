@@ -66,6 +66,13 @@ struct task {
 void befit_put(uint64_t word);
 void befit_put_event(enum event kind, uint64_t argument);
 void befit_flush(void);
+/* A region begins. Whether it is the one that may write to the stream; others run unrecorded, and
+ * the reader is told how many. */
+int befit_region_begins(void);
+/* It ends, and is sent whole. */
+void befit_region_ends(void);
+/* Whether such a region runs. */
+int befit_region_runs(void);
 /* Whether somebody reads the stream; where nobody does, nothing is recorded. */
 int befit_stream_open(void);
 /* How many lines the filter remembers, 1 to 16. */

@@ -19,7 +19,6 @@
 #define EMPTY_EVENTS 8192
 #define BATCH 64
 
-static int busy;                 /* some thread is in a region */
 static __thread enum { OUTSIDE, TIMED, UNTIMED } state; /* of this thread */
 static __thread int events;      /* this thread's events are timed */
 static int total_only;           /* no clock but at a region's begin and end */
@@ -27,7 +26,6 @@ static uint64_t last;            /* when the interval began */
 static uint64_t price;           /* ticks of an interval in which nothing happens */
 static uint64_t own;             /* nanoseconds of processor time of what is measured here */
 static uint64_t faults;          /* up to the last interval that was asked for them */
-static unsigned skipped;
 
 static uint64_t nanoseconds_of(clockid_t clock) {
     struct timespec now;
@@ -61,7 +59,7 @@ __attribute__((constructor)) static void choose_mode(void) {
 /* At the end of the process: the processor time that all of its threads have used, without what
  * the measurement of the price took. */
 __attribute__((destructor)) static void put_process(void) {
-    if (!total_only || !befit_stream_open() || __atomic_load_n(&busy, __ATOMIC_ACQUIRE))
+    if (!total_only || !befit_stream_open() || befit_region_runs())
         return;
     uint64_t used = nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID);
     if (used == 0)
@@ -146,12 +144,7 @@ static void untimed(void (*body)(void *), void *data) {
 
 void befit_record_region(const struct task *task, void (*body)(void *), void *data) {
     (void)task;
-    if (!befit_stream_open()) {
-        untimed(body, data);
-        return;
-    }
-    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        __atomic_add_fetch(&skipped, 1, __ATOMIC_RELAXED);
+    if (!befit_stream_open() || !befit_region_begins()) {
         untimed(body, data);
         return;
     }
@@ -181,8 +174,5 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
     befit_put(ticks_taken);
     befit_put(faults_so_far() - first_faults);
     befit_put(used);
-    if (skipped != 0)
-        befit_put_event(SKIPPED, __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED));
-    befit_flush();
-    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+    befit_region_ends();
 }
