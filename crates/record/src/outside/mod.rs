@@ -14,7 +14,13 @@ mod timed;
 
 use std::{
     io::{Read, Write},
-    thread::{self, JoinHandle},
+    mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, channel},
+    },
+    thread,
+    time::Duration,
 };
 
 pub use build::{Build, BuildError, instruments};
@@ -28,31 +34,45 @@ pub use timed::{Timed, Watch, time};
 /// fails.
 const KEPT: usize = 4096;
 
+/// After a child's end, what it said last is read within this time. Processes that it leaves in the
+/// background may hold its stderr for ever.
+const READ: Duration = Duration::from_millis(200);
+
 /// A thread that reads a child's stderr to its end.
-struct Tail(JoinHandle<Vec<u8>>);
+struct Tail {
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// Of a sender that is dropped at the end.
+    end: Receiver<()>,
+}
 
 impl Tail {
     /// Follows `from`; `forward` passes it on to our own stderr as it comes.
     fn follow(mut from: impl Read + Send + 'static, forward: bool) -> Self {
-        Self(thread::spawn(move || {
-            let mut kept = Vec::new();
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (until, end) = channel::<()>();
+        let to = Arc::clone(&kept);
+        thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(n @ 1..) = from.read(&mut chunk) {
                 if forward {
                     // Nothing sensible can be done when our own stderr is gone.
                     let _ = std::io::stderr().write_all(&chunk[..n]);
                 }
+                let mut kept = to.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.extend_from_slice(&chunk[..n]);
                 let extra = kept.len().saturating_sub(KEPT);
                 kept.drain(..extra);
             }
-            kept
-        }))
+            drop(until);
+        });
+        Self { kept, end }
     }
 
-    /// Waits for the end; the last 4 KiB, cut to whole lines, without the newline at the end.
+    /// What the child, which has ended, said: the last 4 KiB, cut to whole lines, without the
+    /// newline at the end.
     fn finish(self) -> String {
-        let kept = self.0.join().unwrap_or_default();
+        let _ = self.end.recv_timeout(READ);
+        let kept = mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         let whole = match kept.iter().position(|&b| b == b'\n') {
             Some(newline) if kept.len() == KEPT => &kept[newline + 1..],
             _ => &kept[..],
@@ -63,7 +83,12 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::{
+        process::Command,
+        time::{Duration, Instant},
+    };
+
+    use super::{run::run_reading, *};
 
     #[test]
     fn the_tail_is_the_last_whole_lines() {
@@ -76,5 +101,16 @@ mod tests {
     #[test]
     fn a_short_tail_is_all_that_was_said() {
         assert_eq!(Tail::follow(&b"one\ntwo\n"[..], false).finish(), "one\ntwo");
+    }
+
+    #[test]
+    fn regression_what_a_program_leaves_in_the_background_is_not_waited_for() {
+        let begin = Instant::now();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo my last words >&2; sleep 6 & exit 3"]);
+        let error = run_reading(command, true, |_| Ok(())).unwrap_err().to_string();
+        assert!(error.ends_with("my last words"), "{error}");
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(3), "{took:?}");
     }
 }
