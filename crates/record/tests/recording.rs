@@ -546,6 +546,36 @@ fn first_touches_of_pages_are_counted_with_their_strand() {
     assert!((32..17_000).contains(&timed.faults_total), "{} faults", timed.faults_total);
 }
 
+/// What the events of a total run say of its regions: nanoseconds, ticks, nanoseconds of processor
+/// time.
+fn regions(name: &str) -> Vec<[u64; 3]> {
+    let mut command = Command::new(&*PLAIN);
+    command.arg(name).env("BEFIT_RECORD_FD", "1").env("BEFIT_RECORD_TOTAL", "1");
+    let stream = command.output().unwrap().stdout;
+    let words: Vec<u64> =
+        stream.as_chunks().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect();
+    // Between what the process says at its beginning and at its end.
+    let regions = words[2..words.len() - 2].chunks_exact(5);
+    regions.map(|words| [words[1], words[2], words[4]]).collect()
+}
+
+#[test]
+fn regression_brief_regions_have_the_time_of_their_ticks_and_no_clock_s() {
+    let wrong = || {
+        let regions = regions("brief");
+        let [time, ticks, used] = [0, 1, 2].map(|i| {
+            let brief: u64 = regions[1..].iter().map(|region| region[i]).sum();
+            brief as f64
+        });
+        let rate = regions[0][0] as f64 / regions[0][1] as f64;
+        let stretched = time / (ticks * rate);
+        let right = (0.99..1.01).contains(&stretched) && (0.9..=1.0).contains(&(used / time));
+        (!right).then(|| format!("{time} ns, {stretched} of its ticks, {used} used"))
+    };
+    let tries: Vec<_> = (0..20).map_while(|_| wrong()).collect();
+    assert!(tries.len() < 20, "{tries:?}");
+}
+
 #[test]
 fn a_program_that_forks_otherwise_in_its_work_run_is_an_error_that_says_so() {
     let error = timed("scope", &program("join")).unwrap_err();

@@ -18,6 +18,10 @@
 #define LONG_STRAND 2000
 #define EMPTY_EVENTS 8192
 #define BATCH 64
+/* Nanoseconds after which the rate of the two clocks is known: to read them takes some ten, and a
+ * ten-thousandth of that is no matter. */
+#define EXACT 1000000
+#define READINGS 8
 
 static __thread enum { OUTSIDE, TIMED, UNTIMED } state; /* of this thread */
 static __thread int events;      /* this thread's events are timed */
@@ -46,6 +50,49 @@ static inline uint64_t ticks(void) {
 #endif
 }
 
+/* Both clocks at one moment: of some readings the one that took least, since the system may
+ * interrupt. */
+struct moment {
+    uint64_t nanoseconds, ticks;
+};
+
+static struct moment moment(void) {
+    struct moment best = {0, 0};
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < READINGS; i++) {
+        uint64_t before = ticks(), now = nanoseconds(), taken = ticks() - before;
+        if (taken < least) {
+            least = taken;
+            best = (struct moment){now, before + taken / 2};
+        }
+    }
+    return best;
+}
+
+static struct moment start;
+static double rate;              /* nanoseconds of a tick, by all that have passed since then */
+static uint64_t again;           /* after so many ticks it is found again */
+
+/* Where the process is younger than EXACT, waits until it is not. */
+static __attribute__((noinline)) void find_rate(void) {
+    own -= nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+    struct moment now;
+    do
+        now = moment();
+    while (now.nanoseconds - start.nanoseconds < EXACT);
+    uint64_t passed = now.ticks - start.ticks;
+    rate = (double)(now.nanoseconds - start.nanoseconds) / (double)passed;
+    again = 2 * passed;
+    own += nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Not by a look at the clock of nanoseconds, which takes as long as a part of a brief region. */
+static uint64_t nanoseconds_of_ticks(uint64_t interval) {
+    if (ticks() - start.ticks >= again)
+        find_rate();
+    return (uint64_t)((double)interval * rate + 0.5);
+}
+
 static uint64_t faults_so_far(void) {
     struct rusage usage;
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_minflt : 0;
@@ -54,10 +101,11 @@ static uint64_t faults_so_far(void) {
 __attribute__((constructor)) static void choose_mode(void) {
     total_only = getenv("BEFIT_RECORD_TOTAL") != NULL;
     unsetenv("BEFIT_RECORD_TOTAL");
+    start = moment();
 }
 
 /* At the end of the process: the processor time that all of its threads have used, without what
- * the measurement of the price took. */
+ * the clocks here took. */
 __attribute__((destructor)) static void put_process(void) {
     if (!total_only || !befit_stream_open() || befit_region_runs())
         return;
@@ -69,6 +117,10 @@ __attribute__((destructor)) static void put_process(void) {
     befit_flush();
 }
 
+static uint64_t less(uint64_t taken, uint64_t price_of_it) {
+    return taken > price_of_it ? taken - price_of_it : 0;
+}
+
 static void put_ticks(enum event kind, uint64_t interval) {
     if (UNLIKELY(interval > LONG_STRAND)) {
         uint64_t now = faults_so_far();
@@ -76,7 +128,7 @@ static void put_ticks(enum event kind, uint64_t interval) {
             befit_put_event(FAULTS, now - faults);
         faults = now;
     }
-    befit_put_event(kind, interval > price ? interval - price : 0);
+    befit_put_event(kind, less(interval, price));
 }
 
 /* The interval that ends here took so long; the next begins as the caller returns. */
@@ -158,15 +210,22 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
     state = TIMED;
     uint64_t first_faults = faults = faults_so_far();
     uint64_t used = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t begin = nanoseconds(), first = ticks();
+    uint64_t first = ticks();
     last = first;
     events = !total_only;
     body(data);
     befit_record_end();
     events = 0;
-    uint64_t ticks_taken = ticks() - first, time = nanoseconds() - begin;
+    uint64_t ticks_taken = less(ticks() - first, price);
     used = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) - used;
     state = OUTSIDE;
+    uint64_t time = nanoseconds_of_ticks(ticks_taken);
+    if (used > time) {
+        /* No thread does. The rest is half of either look at its clock, and the other halves lie
+         * outside. */
+        own += 2 * (used - time);
+        used = time;
+    }
     if (!total_only)
         befit_put_event(SYNC, 0);
     befit_put_event(REGION, price);
