@@ -39,22 +39,16 @@ pub(crate) struct Journal {
 const NOWHERE: u64 = u64::MAX;
 
 impl Journal {
-    /// Opens, or makes, the journal of `grid` in `path`. Nobody else may have it open.
+    /// Opens, or makes, the journal of `grid` in `path`. Nobody else may have it open: its folder
+    /// is locked.
     ///
     /// # Errors
-    /// When it cannot be read or written, somebody else writes it, or it holds other configurations
-    /// than `grid`.
+    /// When it cannot be read or written, or it holds other configurations than `grid`.
     pub(crate) fn open(path: &Path, grid: &Grid) -> Result<Self, LabError> {
         let failed = |error: &dyn std::fmt::Display| cannot("use", path, error);
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| failed(&error))?;
-        if file.try_lock().is_err() {
-            return Err(LabError::Failed(format!(
-                "another process works on this sweep: it has locked {}",
-                path.display()
-            )));
-        }
         let keys: Vec<u128> = grid.configurations().iter().map(|one| one.key()).collect();
         let index: HashMap<u128, usize> = keys.iter().copied().zip(0..).collect();
         let lines = vec![NOWHERE; keys.len()];

@@ -14,6 +14,7 @@
 mod batch;
 mod column;
 mod configuration;
+mod folder;
 mod grid;
 mod journal;
 mod manifest;

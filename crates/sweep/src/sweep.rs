@@ -13,6 +13,7 @@ use crate::{
     BatchResult, Configuration, Grid, Shard, VERSION,
     batch::{Batch, Job, SIMULATOR},
     column::{Value, configuration_columns, figure_names},
+    folder::Folder,
     journal::Journal,
     manifest::Manifest,
     meter::Meter,
@@ -44,7 +45,7 @@ pub struct Sweep {
     failed: BTreeMap<usize, String>,
     meter: Meter,
     output: PathBuf,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Sweep {
@@ -62,59 +63,27 @@ impl Sweep {
         resume: Resume,
         progress: &dyn Progress,
     ) -> Result<Self, LabError> {
-        let folder = folder_of(output);
-        let new = fs::create_dir(&folder).is_ok(); // and not another process's
-        let opened = Self::open_in(&folder, grid, shard, output, resume, progress);
-        if opened.is_err() && new {
-            // A refused sweep leaves nothing behind.
-            let _ = fs::remove_dir_all(&folder);
-        }
-        opened
-    }
-
-    fn open_in(
-        folder: &Path,
-        mut grid: Grid,
-        shard: Option<Shard>,
-        output: &Path,
-        resume: Resume,
-        progress: &dyn Progress,
-    ) -> Result<Self, LabError> {
-        if resume == Resume::Anew && folder.exists() {
-            fs::remove_dir_all(folder).map_err(|error| cannot("remove", folder, &error))?;
-        }
         // That the table cannot be written is said now, and not after the simulations.
         drop(OutputFile::create(output).map_err(|error| cannot("write", output, &error))?);
         for one in grid.configurations() {
             one.machine()?;
         }
-        fs::create_dir_all(folder).map_err(|error| cannot("write", folder, &error))?;
-        let kept = folder.join("manifest.json");
-        let table = resume == Resume::GoOn && !kept.exists() && output.exists();
-        let table = table.then(|| table::open(output)).transpose()?;
-        let earlier = match &table {
-            Some(table) => Some(table.manifest.clone()),
-            None => read_manifest(&kept)?,
+        // All else is done under the lock.
+        let mut folder = Folder::lock(&folder_of(output))?;
+        if resume == Resume::Anew {
+            folder.clear()?;
+        }
+        let opened = Opened::new(&folder, grid, shard, output, resume, progress);
+        let Opened { grid, manifest, recordings, journal } = match opened {
+            Ok(opened) => opened,
+            Err(why) => {
+                if folder.was_empty() {
+                    // A refused sweep leaves nothing behind.
+                    let _ = folder.remove();
+                }
+                return Err(why);
+            }
         };
-        let known = earlier.as_ref().map(Manifest::hashes).unwrap_or_default();
-        let recordings = programs::find(grid.configurations(), &known, folder, progress)?;
-        let manifest = Manifest::of(&grid, shard, &recordings)?;
-        if let Some(why) = earlier.and_then(|earlier| earlier.conflict(&manifest)) {
-            let output = output.display();
-            return Err(LabError::Usage(format!(
-                "{why}, since the sweep into {output} began; name another output, or begin anew"
-            )));
-        }
-        if let Some(shard) = shard {
-            grid.keep(shard);
-        }
-        let mut journal = Journal::open(&folder.join("rows.jsonl"), &grid)?;
-        if let Some(table) = table {
-            import(&mut journal, &grid, table)?;
-        }
-        let text = serde_json::to_vec_pretty(&manifest).map_err(|e| cannot("write", &kept, &e))?;
-        let written = OutputFile::create(&kept).and_then(|file| file.commit(&text));
-        written.map_err(|error| cannot("write", &kept, &error))?;
         let mut sweep = Self {
             grid,
             manifest,
@@ -123,7 +92,7 @@ impl Sweep {
             failed: BTreeMap::new(),
             meter: Meter::new(0),
             output: output.to_owned(),
-            folder: folder.to_owned(),
+            folder,
         };
         sweep.meter = Meter::new(sweep.pending().map(|at| sweep.recording(at).touches).sum());
         Ok(sweep)
@@ -241,8 +210,7 @@ impl Sweep {
         let numbers = 0..self.configurations().len();
         table::write(&self.output, &self.manifest, numbers.map(|at| self.row(at)))?;
         if self.done() == self.configurations().len() {
-            let folder = &self.folder;
-            fs::remove_dir_all(folder).map_err(|error| cannot("remove", folder, &error))?;
+            self.folder.remove()?;
         }
         Ok(())
     }
@@ -262,6 +230,58 @@ impl Sweep {
         row.extend(figures.into_iter().map(|figure| figure.map(Value::Whole)));
         row.push(error);
         Ok(row)
+    }
+}
+
+/// What is found, or made, in the folder of a sweep.
+struct Opened {
+    grid: Grid,
+    manifest: Manifest,
+    recordings: BTreeMap<Name, Recording>,
+    journal: Journal,
+}
+
+impl Opened {
+    fn new(
+        folder: &Folder,
+        mut grid: Grid,
+        shard: Option<Shard>,
+        output: &Path,
+        resume: Resume,
+        progress: &dyn Progress,
+    ) -> Result<Self, LabError> {
+        let kept = folder.manifest();
+        let table = resume == Resume::GoOn && !kept.exists() && output.exists();
+        let table = table.then(|| table::open(output)).transpose()?;
+        let earlier = match &table {
+            Some(table) => Some(table.manifest.clone()),
+            None => read_manifest(&kept)?,
+        };
+        let known = earlier.as_ref().map(Manifest::hashes).unwrap_or_default();
+        let recordings = programs::find(grid.configurations(), &known, folder.path(), progress)?;
+        let manifest = Manifest::of(&grid, shard, &recordings)?;
+        if let Some(why) = earlier.and_then(|earlier| earlier.conflict(&manifest)) {
+            let output = output.display();
+            return Err(LabError::Usage(format!(
+                "{why}, since the sweep into {output} began; name another output, or begin anew"
+            )));
+        }
+        if let Some(shard) = shard {
+            grid.keep(shard);
+        }
+        let rows = folder.path().join("rows.jsonl");
+        if !kept.exists() && rows.exists() {
+            // Of which recordings nobody knows: its removal was cut short.
+            fs::remove_file(&rows).map_err(|error| cannot("remove", &rows, &error))?;
+        }
+        let mut journal = Journal::open(&rows, &grid)?;
+        if let Some(table) = table {
+            import(&mut journal, &grid, table)?;
+        }
+        let text = serde_json::to_vec_pretty(&manifest).map_err(|e| cannot("write", &kept, &e))?;
+        let written = OutputFile::create(&kept).and_then(|file| file.commit(&text));
+        written.map_err(|error| cannot("write", &kept, &error))?;
+        Ok(Self { grid, manifest, recordings, journal })
     }
 }
 

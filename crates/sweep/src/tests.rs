@@ -5,6 +5,8 @@ use std::{
     io::Write,
     num::NonZeroUsize,
     path::{Path, PathBuf},
+    sync::Barrier,
+    thread,
 };
 
 use befit_lab::{LabError, Silent};
@@ -57,6 +59,10 @@ impl Place {
     fn open(&self, seeds: &str, shard: Option<&str>, out: &str) -> Result<Sweep, LabError> {
         let shard = shard.map(|text| text.parse::<Shard>().unwrap());
         Sweep::open(self.grid(seeds), shard, &self.path(out), Resume::GoOn, &Silent)
+    }
+
+    fn open_anew(&self, seeds: &str, out: &str) -> Result<Sweep, LabError> {
+        Sweep::open(self.grid(seeds), None, &self.path(out), Resume::Anew, &Silent)
     }
 
     /// The bytes of the table of a sweep in one go.
@@ -120,6 +126,78 @@ fn a_sweep_that_was_stopped_in_a_line_goes_on_and_loses_nothing() {
     let error = place.open("1..4", None, "out.parquet").unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("not in this grid"), "{error}");
     assert!(!place.path("out.parquet.sweep").exists());
+}
+
+#[test]
+fn of_sweeps_that_begin_at_once_one_goes_on_and_the_others_take_nothing_of_it_away() {
+    const SWEEPS: usize = 4;
+    let place = Place::new();
+    for round in 0..50 {
+        let out = format!("{round}.parquet");
+        let start = Barrier::new(SWEEPS);
+        let open = || {
+            start.wait();
+            place.open("1..2", None, &out)
+        };
+        let opened: Vec<_> = thread::scope(|scope| {
+            let all: Vec<_> = (0..SWEEPS).map(|_| scope.spawn(open)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        let (mut on, refused): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
+        assert_eq!(on.len(), 1, "round {round}: {refused:?}");
+        for error in refused {
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("another process works on this sweep"), "{error}");
+        }
+        let kept = ["manifest.json", "rows.jsonl"].map(|name| format!("{out}.sweep/{name}"));
+        assert!(kept.iter().all(|file| place.path(file).exists()), "round {round}");
+        on.pop().unwrap().unwrap().finish().unwrap();
+        assert!(place.path(&out).exists());
+    }
+}
+
+#[test]
+fn a_sweep_that_begins_anew_takes_nothing_of_one_that_is_under_way_away() {
+    let place = Place::new();
+    let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
+    let first: Vec<usize> = sweep.pending().take(7).collect();
+    let result = run_batch(&sweep.batch(&first), None, THREADS).unwrap();
+    sweep.append(&result.to_bytes()).unwrap();
+    let error = place.open_anew("1..5", "out.parquet").map(drop).unwrap_err().to_string();
+    assert!(error.contains("another process works on this sweep"), "{error}");
+    drop(sweep);
+    assert_eq!(place.open("1..5", None, "out.parquet").unwrap().done(), 7);
+    // Now that nobody works on it, it does begin anew.
+    assert_eq!(place.open_anew("1..5", "out.parquet").unwrap().done(), 0);
+    assert_eq!(place.open("1..5", None, "out.parquet").unwrap().done(), 0);
+}
+
+#[test]
+fn a_sweep_that_an_older_befit_left_goes_on() {
+    let place = Place::new();
+    let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
+    let first: Vec<usize> = sweep.pending().take(7).collect();
+    let result = run_batch(&sweep.batch(&first), None, THREADS).unwrap();
+    sweep.append(&result.to_bytes()).unwrap();
+    drop(sweep);
+    // Those had no such file.
+    let _ = fs::remove_file(place.path("out.parquet.sweep/lock"));
+    assert_eq!(place.open("1..5", None, "out.parquet").unwrap().done(), 7);
+}
+
+#[test]
+fn figures_that_have_lost_their_manifest_are_not_taken_over() {
+    let place = Place::new();
+    let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
+    let first: Vec<usize> = sweep.pending().take(7).collect();
+    let result = run_batch(&sweep.batch(&first), None, THREADS).unwrap();
+    sweep.append(&result.to_bytes()).unwrap();
+    drop(sweep);
+    // As after `--fresh` that is killed while it removes: the recording may be another since.
+    fs::remove_file(place.path("out.parquet.sweep/manifest.json")).unwrap();
+    record(&place.path("halves.befit"), 150);
+    let sweep = place.open("1..5", None, "out.parquet").unwrap();
+    assert_eq!((sweep.done(), sweep.pending().count()), (0, 40));
 }
 
 #[test]
