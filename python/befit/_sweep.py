@@ -1,5 +1,6 @@
 """Sweeps over any engine that is a `concurrent.futures.Executor`."""
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -28,6 +29,22 @@ BATCH = 1.0
 AHEAD = 2
 # How often a simulation is tried.
 TRIES = 2
+
+# Sweeps that this process has open, and with them their locks.
+_open: set[Sweep] = set()
+
+
+def _leave() -> None:
+    """In a forked process: gives up the locks that it has inherited. It may be a worker of a pool
+    that lives longer than the sweep, and would keep the next sweep out."""
+    for work in _open:
+        # Else another thread was in it when the process was forked.
+        with contextlib.suppress(RuntimeError):
+            work.leave()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_leave)
 
 
 @dataclass(frozen=True)
@@ -111,9 +128,11 @@ def sweep(
         table = tomllib.loads(Path(grid).read_text())
         grid = table.get("grid", table)
     work = Sweep(json.dumps(_plain(grid), allow_nan=False), Path(out), resume, shard)
+    _open.add(work)
     try:
         return _run(work, executor, Path(out), workers, threads)
     finally:
+        _open.discard(work)
         work.close()
 
 

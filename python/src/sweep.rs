@@ -91,6 +91,13 @@ impl PySweep {
         detached(py, || sweep.finish()).map_err(lab)
     }
 
+    /// Leaves the sweep to the process that this one was forked from.
+    fn leave(&mut self) {
+        if let Some(sweep) = self.0.take() {
+            sweep.leave();
+        }
+    }
+
     /// Gives up the files, without a table.
     fn close(&mut self) {
         self.0 = None;

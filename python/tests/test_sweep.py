@@ -1,5 +1,6 @@
 """Sweeps: whatever the engine and whatever happens, the same table."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -109,6 +110,29 @@ def test_an_executor_of_the_users_that_breaks_is_told_and_what_is_done_is_kept(f
         befit.sweep(grid(file), pool)
     assert Path("results.parquet.sweep").exists()
     assert befit.sweep(grid(file)).failed == {}
+
+
+class Interrupted(ProcessPoolExecutor):
+    """A pool whose user presses Ctrl-C once, when its workers are there."""
+
+    submitted = 0
+
+    def submit(self, *arguments: Any, **keywords: Any) -> Future[Any]:  # type: ignore[override]
+        self.submitted += 1
+        if self.submitted == 3:
+            raise KeyboardInterrupt
+        return super().submit(*arguments, **keywords)
+
+
+def test_a_pool_of_the_users_that_was_forked_in_a_sweep_does_not_keep_the_next_one_out(
+    file: str,
+) -> None:
+    with Interrupted(2, multiprocessing.get_context("fork")) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            befit.sweep(grid(file), pool)
+        assert pool.submitted == 3 and len(pool._processes) == 2
+        assert befit.sweep(grid(file), pool).failed == {}
+    assert not Path("results.parquet.sweep").exists()
 
 
 class Losing(Executor):
