@@ -126,6 +126,8 @@ def sweep(
         raise TypeError(f"{executor!r} is no executor")
     if isinstance(grid, str | os.PathLike):
         table = tomllib.loads(Path(grid).read_text())
+        if "grid" in table and len(table) > 1:
+            raise ValueError(f"{os.fspath(grid)}: a file has either axes or [[grid]] tables")
         grid = table.get("grid", table)
     work = Sweep(json.dumps(_plain(grid), allow_nan=False), Path(out), resume, shard)
     _open.add(work)

@@ -259,6 +259,17 @@ def test_a_grid_in_a_file_is_the_same(file: str) -> None:
     assert Path("file.parquet").read_bytes() == Path("own.parquet").read_bytes()
 
 
+def test_axes_beside_grid_tables_in_a_file_are_told_with_its_name(file: str) -> None:
+    axes = f"program = '{file}'\nmachine = 'xeon-7560'\nscheduler = 'ws'\n"
+    Path("grid.toml").write_text(f"seed = '1..5'\n[[grid]]\n{axes}")
+    told = r"^grid.toml: a file has either axes or \[\[grid\]\] tables$"
+    with pytest.raises(ValueError, match=told):
+        befit.sweep("grid.toml")
+    assert not Path("results.parquet.sweep").exists()
+    Path("grid.toml").write_text(f"[[grid]]\n{axes}[[grid]]\n{axes}seed = 2\n")
+    assert befit.sweep("grid.toml").simulations == 2
+
+
 def test_a_worker_of_another_version_is_told(file: str) -> None:
     with pytest.raises(befit.BefitError, match="no batch"):
         _worker.run(b"{}")
