@@ -1,6 +1,7 @@
 //! From the name of a program to its recording: build with instrumentation, run once, keep for the
 //! next time.
 
+mod built;
 mod kernels;
 mod store;
 mod work;
@@ -19,6 +20,8 @@ use befit_record::{Build, BuildError, RecordOptions};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{LabError, Progress, sources::checkout};
+
+use built::Built;
 
 pub use kernels::{KernelSource, kernels, learning_n, names_file, usual_shrink, verified_n};
 
@@ -164,6 +167,9 @@ struct RecordingJob {
 /// recording holds how long its operations take. Where that fails, it does not, and `progress` gets
 /// a note. Such a recording is kept under the second binary and the machine at hand, too.
 ///
+/// Where another process puts another build in the place of either meanwhile, what its runs show is
+/// not kept, and `progress` gets a note.
+///
 /// Takes as long as cargo does, then about ten times as long as the program on one thread; the
 /// second time next to nothing.
 ///
@@ -232,16 +238,23 @@ fn record_with(
     thread::scope(|scope| {
         // Beside the other build, and the recording: a build is mostly a chain of crates, and
         // leaves cores idle.
-        let work_build = with_work.then(|| scope.spawn(|| work::build(&job).run(&|_| {})));
-        let binary = build(&job.build, progress)?;
-        let name = job.kernel.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
+        let work_build = with_work.then(|| {
+            scope.spawn(|| {
+                let built = work::build(&job).run(&|_| {}).map_err(|error| error.to_string())?;
+                Built::read(built).map_err(|error| error.to_string())
+            })
+        });
+        let path = build(&job.build, progress)?;
+        let name = job.kernel.clone().unwrap_or_else(|| command_line(&path, &job.arguments));
         options.quiet = !shown;
-        let key =
-            key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
-        let folder = cache_folder(&binary);
+        let folder = cache_folder(&path);
+        let binary =
+            Built::read(path.clone()).map_err(|error| LabError::cannot_read(&path, error))?;
+        let key = key(&binary, &job, &options);
         let file = store::file(&folder, &name, &key);
         let Some(work_build) = work_build else {
-            return recorded(&file, &binary, &job, &options, &name, fresh, progress);
+            return recorded(&file, &binary, &job, &options, &name, fresh, progress)
+                .map(|recorded| recorded.program);
         };
         let found = file.exists() && !fresh;
         let early = (!found)
@@ -249,29 +262,31 @@ fn record_with(
             .transpose()?;
         let built = work_build.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let host = Machine::find("host").map_err(|error| error.to_string());
-        let host = host.and_then(|host| {
-            let built = built.map_err(|error| error.to_string())?;
-            let bytes = fs::read(&built).map_err(|error| error.to_string())?;
-            Ok((host, built, bytes))
-        });
-        let program = |early: Option<Program>| match early {
-            Some(program) => Ok(program),
+        let host = host.and_then(|host| Ok((host, built?)));
+        let recording = |early: Option<Recorded>| match early {
+            Some(recorded) => Ok(recorded),
             None => recorded(&file, &binary, &job, &options, &name, false, progress),
         };
-        let (host, built, bytes) = match host {
+        let (host, built) = match host {
             Ok(host) => host,
             Err(why) => {
                 work::uncalibrated(progress, &why);
-                return program(early);
+                return recording(early).map(|recorded| recorded.program);
             }
         };
         let fit = befit_sim::work::GENERATION.to_le_bytes();
-        let key = store::key(&[key.as_bytes(), &bytes, format!("{host:?}").as_bytes(), &fit]);
+        let host_text = format!("{host:?}");
+        let key = store::key(&[key.as_bytes(), built.bytes(), host_text.as_bytes(), &fit]);
         let file = store::file(&folder, &name, &key);
         if found && let Some(program) = store::load(&file, &name, progress) {
             return Ok(program);
         }
-        let program = work::add(program(early)?, &built, &job, &host, progress);
+        let Recorded { program, replaced } = recording(early)?;
+        if replaced {
+            work::uncalibrated(progress, "its build was replaced while it was recorded");
+            return Ok(program);
+        }
+        let program = work::add(program, &built, &job, &host, progress);
         if program.work_run().is_some() {
             store::keep(&file, &program, progress);
         }
@@ -289,22 +304,29 @@ pub(crate) fn build(build: &Build, progress: &dyn Progress) -> Result<PathBuf, L
     })
 }
 
+/// A recording without work.
+struct Recorded {
+    program: Program,
+    /// The binary was replaced meanwhile, so the recording may be of another.
+    replaced: bool,
+}
+
 /// The recording in `file`, or a new one, without work.
 fn recorded(
     file: &Path,
-    binary: &Path,
+    binary: &Built,
     job: &RecordingJob,
     options: &RecordOptions,
     name: &str,
     fresh: bool,
     progress: &dyn Progress,
-) -> Result<Program, LabError> {
+) -> Result<Recorded, LabError> {
     if !fresh && let Some(program) = store::load(file, name, progress) {
-        return Ok(program);
+        return Ok(Recorded { program, replaced: false });
     }
     let shown = job.kernel.is_none();
     progress.recording(name, shown);
-    let mut command = Command::new(binary);
+    let mut command = Command::new(binary.path());
     // Its output goes to stderr: stdout is for results.
     command
         .args(&job.arguments)
@@ -322,16 +344,23 @@ fn recorded(
             recording.skipped_regions
         )));
     }
+    let replaced = binary.is_replaced();
+    if replaced {
+        progress.note(&format!(
+            "{name}: its build was replaced while it was recorded, so the recording, which may be \
+             of another build, is not kept"
+        ));
+    }
     if recording.other_threads {
         // Not kept: it may differ from run to run.
         progress.note(&format!(
             "{name} calls install, join, scope or spawn on several threads: they are recorded in \
              the order in which they ran, which may be another the next time"
         ));
-    } else {
+    } else if !replaced {
         store::keep(file, &recording.program, progress);
     }
-    Ok(recording.program)
+    Ok(Recorded { program: recording.program, replaced })
 }
 
 fn job(source: &Source) -> Result<RecordingJob, LabError> {
@@ -391,16 +420,15 @@ pub(crate) fn command_line(binary: &Path, arguments: &[String]) -> String {
         .join(" ")
 }
 
-fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result<String> {
+fn key(binary: &Built, job: &RecordingJob, options: &RecordOptions) -> String {
     let generation = GENERATION.to_le_bytes();
     let recorder = [options.filter, options.spots.into()];
-    let binary = fs::read(binary)?;
     let mut parts: Vec<&[u8]> =
-        vec![&generation, env!("CARGO_PKG_VERSION").as_bytes(), &recorder, &binary];
+        vec![&generation, env!("CARGO_PKG_VERSION").as_bytes(), &recorder, binary.bytes()];
     parts.extend(job.folder.iter().map(|folder| folder.as_os_str().as_encoded_bytes()));
     let texts = job.threads.iter().chain(&job.inputs).chain(&job.arguments);
     parts.extend(texts.map(|text| text.as_bytes()));
-    Ok(store::key(&parts))
+    store::key(&parts)
 }
 
 /// What [`Source::check`] knows of a program before it is built: the kernel, or the binary.
@@ -444,6 +472,7 @@ fn cache_folder(binary: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Notes;
 
     #[test]
     fn recordings_are_kept_beside_the_instrumented_build() {
@@ -491,6 +520,33 @@ mod tests {
     }
 
     #[test]
+    fn a_recording_of_a_build_that_is_replaced_meanwhile_is_not_kept() {
+        let (folder, built) = built::tests::shell();
+        let event = built::tests::event;
+        let hello = u64::from(befit_record::STREAM_VERSION) | 8 << 8 | 6 << 16;
+        let magic = u64::from_ne_bytes(*b"befitrec");
+        let task = [event(1, 1), 4096 << 2, event(4, 1), 1, 1, 1, event(2, 0), event(3, 1)];
+        let site = [event(7, 1 << 16), 8, u64::from_ne_bytes(*b"x\0\0\0\0\0\0\0")];
+        let words = [&[event(0, hello), magic][..], &site, &task].concat();
+        fs::write(folder.path().join("words"), built::tests::stream(&words)).unwrap();
+        let script = "cat words > /proc/self/fd/$BEFIT_RECORD_FD";
+        for (arguments, is) in
+            built::tests::arguments(folder.path(), script).into_iter().zip([false, true])
+        {
+            let file = folder.path().join(format!("{is}.befit"));
+            let job = RecordingJob { arguments, ..RecordingJob::default() };
+            let mut options = RecordOptions::default();
+            options.quiet = true;
+            let notes = Notes::default();
+            let Recorded { program, replaced } =
+                recorded(&file, &built, &job, &options, "by hand", false, &notes).unwrap();
+            assert_eq!((program.total_touches(), replaced, file.exists()), (1, is, !is));
+            let noted = notes.all().iter().any(|note| note.contains("was replaced while"));
+            assert_eq!(noted, is);
+        }
+    }
+
+    #[test]
     fn a_recording_depends_on_binary_arguments_filter_folder_and_threads() {
         let folder = tempfile::tempdir().unwrap();
         let binary = folder.path().join("binary");
@@ -504,7 +560,7 @@ mod tests {
             };
             let mut options = RecordOptions::default();
             options.filter = filter;
-            key(&binary, &job, &options).unwrap()
+            key(&Built::read(binary.clone()).unwrap(), &job, &options)
         };
         let base = of("binary", "5", 8, "/a", "2");
         assert_eq!(of("binary", "5", 8, "/a", "2"), base);

@@ -61,23 +61,14 @@ pub(super) fn keep(file: &Path, program: &Program, progress: &dyn Progress) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
-    use crate::{Silent, testing};
+    use crate::{
+        Silent,
+        testing::{self, Notes},
+    };
 
     const ONE: &str = "00000000000000000000000000000001";
     const TWO: &str = "00000000000000000000000000000002";
-
-    /// Keeps the notes.
-    #[derive(Default)]
-    struct Notes(Mutex<Vec<String>>);
-
-    impl Progress for Notes {
-        fn note(&self, text: &str) {
-            self.0.lock().unwrap().push(text.to_owned());
-        }
-    }
 
     #[test]
     fn a_recording_is_found_under_its_key_and_no_other() {
@@ -99,7 +90,7 @@ mod tests {
         fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
         let notes = Notes::default();
         assert!(load(&file, "rrm", &notes).is_none());
-        assert!(notes.0.lock().unwrap()[0].contains("recording again"));
+        assert!(notes.all()[0].contains("recording again"));
         keep(&file, &testing::program(), &Silent);
         assert!(load(&file, "rrm", &Silent).is_some());
     }
@@ -111,7 +102,7 @@ mod tests {
         fs::write(&in_the_way, "in the way").unwrap();
         let notes = Notes::default();
         keep(&file(&in_the_way, "rrm", ONE), &testing::program(), &notes);
-        assert!(notes.0.lock().unwrap()[0].contains("cannot keep"));
+        assert!(notes.all()[0].contains("cannot keep"));
     }
 
     #[test]

@@ -1,16 +1,13 @@
 //! How long a program's operations take: from a build without instrumentation, run serially.
 
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_record::{Build, Watch};
 use befit_sim::work::{Timed, fit};
 
-use super::{RecordingJob, THREADS};
+use super::{RecordingJob, THREADS, built::Built};
 use crate::{Measuring, Progress, quiet::Quiet};
 
 /// The build that is timed instead of recorded: optimised as the program's profile says.
@@ -22,7 +19,7 @@ pub(super) fn build(job: &RecordingJob) -> Build {
 /// note, where that cannot be.
 pub(super) fn add(
     program: Program,
-    binary: &Path,
+    binary: &Built,
     job: &RecordingJob,
     host: &Machine,
     progress: &dyn Progress,
@@ -30,7 +27,7 @@ pub(super) fn add(
     let measuring = Measuring::if_there();
     let quiet = measuring.as_ref().and_then(|measuring| Quiet::new(measuring, host));
     let command = || {
-        let mut command = Command::new(binary);
+        let mut command = Command::new(binary.path());
         if let Some(quiet) = &quiet {
             quiet.place(&mut command);
         }
@@ -47,7 +44,13 @@ pub(super) fn add(
         quiet.as_ref().is_none_or(|quiet| if before { quiet.before(1) } else { quiet.after(1) })
     };
     let watch = Watch { progress: &timing, is_quiet: &is_quiet };
-    let timed = match befit_record::time(&command, &program, true, watch) {
+    let timed = befit_record::time(&command, &program, true, watch);
+    if binary.is_replaced() {
+        // Also where it failed: that may be the reason.
+        uncalibrated(progress, "its build was replaced while it was timed");
+        return program;
+    }
+    let timed = match timed {
         Ok(timed) => timed,
         Err(why) => {
             uncalibrated(progress, &format!("its work run failed: {why}"));
@@ -112,4 +115,53 @@ pub(super) fn uncalibrated(progress: &dyn Progress, why: &str) {
     progress.note(&format!(
         "the recording is uncalibrated, so each operation takes what the machine says: {why}"
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use befit_machine::Bytes;
+    use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
+
+    use super::*;
+    use crate::{
+        recording::built::tests::{arguments, event, shell, stream},
+        testing::{self, Notes},
+    };
+
+    #[test]
+    fn a_build_that_is_replaced_while_it_is_timed_gives_no_work() {
+        let meta = Meta { name: "by hand".into(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        builder.fork(ScopeId(1), Declared::default()).unwrap();
+        builder.touch(4096, false, false);
+        builder.work(1, 1, 1);
+        builder.end().unwrap();
+        builder.sync(ScopeId(1)).unwrap();
+        let program = builder.finish().unwrap();
+
+        let (folder, built) = shell();
+        let hello =
+            [event(0, befit_record::STREAM_VERSION.into()), u64::from_ne_bytes(*b"befitwrk")];
+        let task = [event(1, 0), event(2, 100), event(3, 0)];
+        let region = [event(9, 20), 3000, 6000, 0, 3000];
+        for (name, words) in [
+            ("strands", [&hello[..], &task, &region].concat()),
+            ("total", [&hello[..], &region].concat()),
+        ] {
+            fs::write(folder.path().join(name), stream(&words)).unwrap();
+        }
+        let script = "[ $BEFIT_RECORD_TOTAL ] && words=total || words=strands; \
+                      cat $words > /proc/self/fd/$BEFIT_RECORD_FD";
+        let host = testing::machine(1);
+        for (arguments, is) in arguments(folder.path(), script).into_iter().zip([false, true]) {
+            let job = RecordingJob { arguments, ..RecordingJob::default() };
+            let notes = Notes::default();
+            let program = add(program.clone(), &built, &job, &host, &notes);
+            assert_eq!(program.work_run().is_none(), is, "{:?}", notes.all());
+            let noted = notes.all().iter().any(|note| note.contains("replaced while it was timed"));
+            assert_eq!(noted, is, "{:?}", notes.all());
+        }
+    }
 }
