@@ -21,7 +21,9 @@ use crate::backend;
 
 /// Starts `work` in the current pool (outside one: in the global pool) and returns at once.
 ///
-/// A pool that is dropped first runs everything that was spawned in it.
+/// A pool that is dropped first runs everything that was spawned in it. Of what threads outside the
+/// pool spawn, most schedulers run the oldest first, so that none waits for ever (`docs/rayon.md`
+/// names those that do not).
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();

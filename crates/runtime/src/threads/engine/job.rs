@@ -132,7 +132,12 @@ impl JobRef {
 
     /// Whether it is this fork.
     pub(crate) fn is_fork(self, fork: NonNull<PendingFork>) -> bool {
-        self.header == fork.cast()
+        self.is_at(fork.cast())
+    }
+
+    /// Whether it is the job with this header.
+    pub(crate) fn is_at(self, header: NonNull<JobHeader>) -> bool {
+        self.header == header
     }
 
     /// What is known of the work.
@@ -157,6 +162,15 @@ impl JobRef {
         // Tables are some words long: the lowest bits are all the same.
         let mixed = (table.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         ((mixed >> 32) as u32) | 1
+    }
+
+    /// Whether the job was forked or spawned below another.
+    ///
+    /// # Safety
+    /// It has not been executed, and no thread can begin to before this returns.
+    pub(crate) unsafe fn descends(self) -> bool {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        !unsafe { self.header.as_ref() }.birthplace.get().is_null()
     }
 
     /// Whether the job is `ancestor`, or was forked below it.

@@ -285,14 +285,15 @@ impl Engine {
         self.ask(w, Ask { before_sleep: true, still_for, ..Ask::ANYTHING }, env)
     }
 
-    /// As [`Self::get`], of what `w` finds without stealing.
+    /// As [`Self::get`], of what `w` finds without stealing, and accepts.
     pub(crate) fn get_own(
         &self,
         w: WorkerId,
         within: ClusterId,
+        accepts: Option<&dyn Fn(&JobRef) -> bool>,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        self.ask(w, Ask { within, own_only: true, ..Ask::ANYTHING }, env)
+        self.ask(w, Ask { within, accepts, own_only: true, ..Ask::ANYTHING }, env)
     }
 
     /// Asks the policy, and counts what it gives out, under policies that may refuse.

@@ -127,7 +127,8 @@ impl Registry {
         // The caller's own processor is about to be free, and has its data. Else several callers
         // get several workers, and one always the same.
         let near = self.claim.as_ref().zip(here).and_then(|(claim, cpu)| claim.thread_on(cpu));
-        self.inject(job, root, near.unwrap_or(number));
+        // SAFETY: the caller has just made it, and nobody else has it yet.
+        unsafe { self.inject_in_turn(job, root, near.unwrap_or(number)) };
         // Where the worker that is to run the call was last, the caller is in its way.
         let spins = spins && !self.engine.sleep.is_idle_on(here);
         if spins {
@@ -197,7 +198,7 @@ impl Registry {
         });
     }
 
-    /// As [`Self::give`], of a job that can remember its task.
+    /// As [`Self::give`], of a job that can remember its task; from outside it comes in its turn.
     #[inline]
     pub(crate) fn give_spawned(
         self: &Arc<Self>,
@@ -207,13 +208,41 @@ impl Registry {
         Worker::with_current(|worker| {
             match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
                 Some(worker) => worker.spawn_task(job, || task(Some(worker))),
-                None => self.inject(job.job(), task(None), self.next_outside()),
+                None => {
+                    let task = task(None);
+                    // SAFETY: nobody else has the job yet.
+                    unsafe { self.inject_in_turn(job.job(), task, self.next_outside()) };
+                }
             }
         });
     }
 
     fn next_outside(&self) -> usize {
         self.outside.fetch_add(1, Relaxed)
+    }
+
+    /// As [`Self::inject`], in turn: of the jobs that are given in this way, the oldest is run
+    /// first, as a policy that runs a worker's newest job first would let it wait for as long as
+    /// others come.
+    ///
+    /// The policy gets a ticket for one of them, of which it knows nothing. So a job of which it is
+    /// to know something takes no turn. Nor does one that descends from another: a worker may wait
+    /// that runs only descendants of what it waits for.
+    ///
+    /// # Safety
+    /// No other thread has the job.
+    unsafe fn inject_in_turn(&self, job: JobRef, task: TaskInfo, number: usize) {
+        let engine = &self.engine;
+        let is_unsized = (task.size, task.strand) == (TaskInfo::UNKNOWN, TaskInfo::UNKNOWN);
+        let is_known = engine.looks_at_spawned || (engine.capabilities.uses_sizes && !is_unsized);
+        // SAFETY: nobody else has it, so it has not been executed.
+        if is_known || unsafe { job.descends() } {
+            return self.inject(job, task, number);
+        }
+        // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps;
+        // each ticket runs one.
+        let ticket = unsafe { self.fifos.push_from_outside(job) };
+        self.inject(ticket, TaskInfo::root(None, None), number);
     }
 
     /// Gives the policy a job that comes from no worker of this pool, as that of the thread with

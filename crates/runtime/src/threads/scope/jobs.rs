@@ -3,7 +3,8 @@
 //!
 //! A policy decides *when* a task runs, and most run the newest first. So a task that is to wait
 //! its turn stays in a [`Fifo`], and the policy gets a *ticket* for it: the worker that is given a
-//! ticket runs the oldest task of the queue.
+//! ticket runs the oldest task of the queue. What comes from outside the pool waits likewise: see
+//! `Registry::inject_in_turn`.
 
 use std::{
     collections::VecDeque,
@@ -296,7 +297,7 @@ impl Fifo {
     }
 }
 
-/// A queue for each thread of a pool, and one for all threads that are not the pool's.
+/// A queue for each thread of a pool, and one, the last, for all threads that are not the pool's.
 pub(crate) struct Fifos(Box<[Fifo]>);
 
 impl Fifos {
@@ -327,5 +328,23 @@ impl Fifos {
         });
         // SAFETY: promised by the caller.
         unsafe { self.0[thread].push(task) }
+    }
+
+    /// As [`Self::push`], of a thread that is not the pool's.
+    ///
+    /// # Safety
+    /// As there.
+    pub(in crate::threads) unsafe fn push_from_outside(&self, task: JobRef) -> JobRef {
+        // SAFETY: promised by the caller.
+        unsafe { self.outside().push(task) }
+    }
+
+    /// Whether `job` is a ticket for what came from outside.
+    pub(in crate::threads) fn is_from_outside(&self, job: &JobRef) -> bool {
+        job.is_at(NonNull::from(self.outside()).cast())
+    }
+
+    fn outside(&self) -> &Fifo {
+        &self.0[self.0.len() - 1]
     }
 }

@@ -5,6 +5,7 @@ mod calls;
 mod forks;
 mod loops;
 mod numbers;
+mod outside;
 mod pools;
 mod refusals;
 mod scope_in_place;

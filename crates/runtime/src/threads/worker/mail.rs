@@ -3,7 +3,7 @@
 
 use std::{cell::Cell, collections::VecDeque, ptr::NonNull, sync::atomic::Ordering::Relaxed};
 
-use befit_sched::{Ready, Stage};
+use befit_sched::{Finds, Ready, Stage};
 
 use super::{Handler, Worker};
 use crate::{
@@ -24,6 +24,9 @@ impl Worker {
     /// As [`Self::mail`], but what this worker finds without stealing comes first: a broadcast runs
     /// after what its thread has spawned before. Nothing if there is no mail. A worker that may run
     /// only what it waits for (`awaited`) reads its mail at once.
+    ///
+    /// What came from outside the pool [in its turn](crate::threads::scope::Fifos) comes after the mail,
+    /// if the policy can tell it apart: there may be more of it for ever.
     #[inline]
     pub(super) fn mail_after_own(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         if self.registry.mailboxes[self.thread].has_mail() {
@@ -38,17 +41,26 @@ impl Worker {
         if awaited.is_some() {
             return self.mail();
         }
-        self.get_own().or_else(|| self.get_moved()).or_else(|| self.mail())
+        self.get_spawned().or_else(|| self.get_moved()).or_else(|| self.mail())
     }
 
-    /// As [`Self::get_own`], which has found nothing, once the policy has the tasks that others took
+    /// As [`Self::get_own`], of what comes before the mail.
+    fn get_spawned(&self) -> Option<Ready<JobRef>> {
+        let engine = self.engine();
+        let is_told_apart =
+            !engine.looks_at_spawned && engine.policy.capabilities().finds == Finds::Everything;
+        let is_own = |job: &JobRef| !self.registry.fifos.is_from_outside(job);
+        self.get_own_accepted(is_told_apart.then_some(&is_own))
+    }
+
+    /// As [`Self::get_spawned`], which has found nothing, once the policy has the tasks that others took
     /// out of this worker's outbox.
     fn get_moved(&self) -> Option<Ready<JobRef>> {
         if !self.keeps_spawned {
             return None;
         }
         self.outbox.until_moved();
-        self.get_own()
+        self.get_spawned()
     }
 
     /// Reports to the policy that a job runs here that it did not give.

@@ -132,7 +132,15 @@ impl Worker {
 
     /// As [`Self::get`], of what is found without stealing.
     pub(super) fn get_own(&self) -> Option<Ready<JobRef>> {
-        let ask = || self.engine().get_own(self.id, self.within(), &mut self.env());
+        self.get_own_accepted(None)
+    }
+
+    /// As [`Self::get_own`], of what is accepted.
+    pub(super) fn get_own_accepted(
+        &self,
+        accepts: Option<&dyn Fn(&JobRef) -> bool>,
+    ) -> Option<Ready<JobRef>> {
+        let ask = || self.engine().get_own(self.id, self.within(), accepts, &mut self.env());
         self.take_back().or_else(|| self.timed(ask))
     }
 
