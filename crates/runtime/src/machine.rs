@@ -8,10 +8,10 @@ use std::{sync::OnceLock, thread};
 use befit_machine::{Host, Machine};
 use befit_sched::SchedulerKind::{self, Auto, Homes, Ws};
 
-/// This machine, with the CPUs that one system call tells.
+/// This machine, with the CPUs that one or two system calls tell.
 #[cfg(not(befit_record))]
 fn host() -> Host {
-    let cpus = crate::system::affinity(None);
+    let cpus = crate::threads::usable_cpus();
     let numbers = |cpus: Vec<usize>| cpus.into_iter().map(|cpu| cpu as u32).collect();
     cpus.map_or_else(Host::here, |cpus| Host::running_on(numbers(cpus)))
 }

@@ -7,6 +7,9 @@ use crate::{Pin, machine::PoolMachine, system};
 /// CPUs that living pools are pinned to.
 static CLAIMED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
+/// CPUs that a pool has pinned a thread to, ever: threads that were started there outlive the pool.
+static PLACES: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
 /// The CPUs of one pool's threads, in the order of the threads. Given back when dropped.
 #[derive(Debug)]
 pub(crate) struct Claim {
@@ -52,7 +55,9 @@ impl Claim {
     /// Pins the calling thread, which is thread `thread` of the pool. A refusal is ignored: the
     /// pool works without.
     pub(super) fn pin(&self, thread: usize) {
-        system::set_affinity(&[self.cpus[thread]]);
+        let cpu = self.cpus[thread];
+        PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(cpu);
+        system::set_affinity(&[cpu]);
     }
 
     /// The pool's thread on processor `cpu`, if it has one there.
@@ -80,4 +85,27 @@ pub(super) fn unpin() {
 /// pins. Empty where the system does not say.
 pub(super) fn allowed_cpus() -> Vec<usize> {
     system::affinity(Some(std::process::id())).unwrap_or_default()
+}
+
+/// The CPUs that the calling thread may use; all that the process may use if its only one is a
+/// pool's choice, see [`has_a_place`]. None where the system does not say.
+pub(crate) fn usable_cpus() -> Option<Vec<usize>> {
+    let own = system::affinity(None)?;
+    Some(beyond_its_place(&own).unwrap_or(own))
+}
+
+/// Whether a pool has pinned the calling thread, or one that has started it: it is on one CPU for
+/// no wish of the program.
+pub(super) fn has_a_place() -> bool {
+    system::affinity(None).is_some_and(|own| beyond_its_place(&own).is_some())
+}
+
+/// The CPUs that the process may use, if a thread that may use `own` has a place.
+fn beyond_its_place(own: &[usize]) -> Option<Vec<usize>> {
+    let [cpu] = own else { return None };
+    if !PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).contains(cpu) {
+        return None;
+    }
+    // A main thread elsewhere says nothing of this one.
+    Some(allowed_cpus()).filter(|all| all.contains(cpu))
 }

@@ -37,7 +37,7 @@ impl Handle {
         let wanted = stats::process::wanted()?;
         let clock = environment::PROCESS.clock()?;
         let claim = Claim::new(pin, &machine, detected, threads);
-        let inherits_a_place = super::this_worker(None, |w| w.registry().is_pinned());
+        let inherits_a_place = claim::has_a_place();
         let (kind, policy): (_, &dyn AnyPolicy) = match &policy {
             Some(policy) => (None, &**policy),
             None => (Some(scheduler), &built_in),
@@ -65,7 +65,7 @@ impl Handle {
             }
             let start = Start {
                 registry: Some(Arc::clone(&handle.registry)),
-                inherits_a_place: inherits_a_place == Some(true),
+                inherits_a_place,
                 is_awaited: spawn.is_the_programs(),
             };
             let stack_size = settings.stack_size;
@@ -176,7 +176,7 @@ impl Drop for Starting {
 pub(crate) struct Start {
     /// None once it runs.
     registry: Option<Arc<Registry>>,
-    /// The thread that starts it is pinned, and it would be, too.
+    /// The thread that starts it has its place from a pool, and it would have it, too.
     inherits_a_place: bool,
     /// See [`Registry::awaits_thread`].
     is_awaited: bool,

@@ -35,6 +35,7 @@ use std::sync::Arc;
 use befit_sched::TaskInfo;
 
 pub(crate) use self::{
+    claim::usable_cpus,
     engine::AnyPolicy,
     fork::{is_inlined, join, join_at_length},
     handle::{Handle, Start},

@@ -48,10 +48,14 @@ pub(crate) fn current_cpu() -> Option<usize> {
     if cfg!(any(loom, miri, shuttle)) { None } else { crate::system::current_cpu() }
 }
 
-/// How many processors the process may use. None in models: they have no time to learn from.
+/// How many processors a pool may use that the calling thread builds. None in models: they have no
+/// time to learn from.
 pub(crate) fn processors() -> usize {
     if cfg!(any(loom, shuttle)) {
         return 0;
+    }
+    if super::claim::has_a_place() {
+        return crate::machine::PoolMachine::here().workers();
     }
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

@@ -277,6 +277,22 @@ mod on_linux {
     }
 
     #[test]
+    fn a_pool_that_a_pinned_thread_builds_has_as_many_threads_as_outside_and_no_less_room() {
+        let _watchdog = watchdog(MINUTE);
+        let shape = || {
+            let pool = ThreadPoolBuilder::new().pin(false).build().unwrap();
+            let is_roomy = pool.pool().engine.sleep.is_roomy();
+            (pool.current_num_threads(), is_roomy, places(&pool))
+        };
+        let outside = shape();
+        let pinned = ThreadPoolBuilder::new().num_threads(1).pin(true).build().unwrap();
+        assert_eq!(pinned.install(shape), outside);
+        // A thread that it starts is bound to its place, and not known to any pool.
+        let started = pinned.install(|| thread::spawn(shape).join().unwrap());
+        assert_eq!(started, outside);
+    }
+
+    #[test]
     fn a_pool_on_another_machine_s_description_is_not_pinned_by_default() {
         assert!(!pool(SchedulerKind::Ws, "pu:1", 1).is_pinned());
     }
