@@ -149,7 +149,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// A policy of the program's own, in place of the built-in ones: `docs/your-own-scheduler.md`
-    /// shows how to write one.
+    /// shows how to write one. It calls nothing of this library: often no task runs then.
     pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
         self.settings.policy = Some(Box::new(policy));
         self
@@ -328,8 +328,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// `open` is called on each thread, with its index, when it starts. It returns a function that
     /// the same thread calls, and that returns how much the thread has done so far, or `None` if
     /// that is not known. The scheduler calls it some four times a task while it measures, and
-    /// twice a task afterwards, so it should take no more than some ten nanoseconds. Other
-    /// schedulers call neither.
+    /// twice a task afterwards, so it should take no more than some ten nanoseconds. It calls
+    /// nothing of this library: no task runs then. Other schedulers call neither.
     ///
     /// ```
     /// use befit::{SchedulerKind, ThreadPoolBuilder, WorkerCounts};

@@ -1,6 +1,7 @@
 //! Tests of the public interface on real threads.
 
 mod broadcast;
+mod callbacks;
 mod calls;
 mod forks;
 mod loops;

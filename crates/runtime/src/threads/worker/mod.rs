@@ -242,10 +242,10 @@ impl Worker {
     }
 
     /// As [`Self::task`], with where it runs.
+    #[inline]
     pub(crate) fn running(&self) -> &Running<'_> {
-        // SAFETY: set while user code runs, and what is set stays on the stack for as long as it
-        // is.
-        unsafe { &*self.task.get() }
+        // SAFETY: null, or what is set stays on the stack for as long as it is.
+        unsafe { self.task.get().as_ref() }.unwrap_or_else(|| no_task())
     }
 
     /// The running job is a half of a fork, at `depth`.
@@ -258,9 +258,8 @@ impl Worker {
     fn task_of_fork(&self, at: usize) -> &Running<'_> {
         let mut running = self.task.get();
         loop {
-            // SAFETY: forks are made while a task runs; the tasks that are running in one another
-            // are all on this stack.
-            let node = unsafe { &*running };
+            // SAFETY: null, or on this stack, as are all tasks that are running in one another.
+            let node = unsafe { running.as_ref() }.unwrap_or_else(|| no_task());
             if node.first_fork <= at {
                 return node;
             }
@@ -310,6 +309,14 @@ impl Worker {
         self.task.set(ptr::from_ref(running).cast());
         Entered { worker: self, running }
     }
+}
+
+/// What needs a running task was called while none runs: by code of the program that the pool calls
+/// between jobs.
+#[cold]
+#[inline(never)]
+fn no_task() -> ! {
+    panic!("befit is not called by a scheduling policy, nor by what counts for one (`count_with`)");
 }
 
 /// A function that the program runs at a thread's start or end. What it forks stays on the thread:
