@@ -46,14 +46,6 @@ impl ThreadPoolBuilder {
             Ok(with_pool(&pool))
         })
     }
-
-    /// Lets `spawn` start the threads.
-    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
-    where
-        F: FnMut(ThreadBuilder) -> io::Result<()>,
-    {
-        ThreadPoolBuilder { builder: self.builder.spawn_handler(spawn) }
-    }
 }
 
 impl<S: SpawnThread> ThreadPoolBuilder<S> {
@@ -80,6 +72,14 @@ impl<S> ThreadPoolBuilder<S> {
         change: impl FnOnce(befit::ThreadPoolBuilder<S>) -> befit::ThreadPoolBuilder<T>,
     ) -> ThreadPoolBuilder<T> {
         ThreadPoolBuilder { builder: change(self.builder) }
+    }
+
+    /// Lets `spawn` start the threads.
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder { builder: self.builder.spawn_handler(spawn) }
     }
 
     /// The number of threads; 0 for the default.
