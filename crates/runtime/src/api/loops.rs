@@ -45,6 +45,9 @@ trait Piece: Send + Sized {
     /// What they take; 0 where that is not known.
     fn bytes(&self) -> usize;
 
+    /// The most that one of them takes, or more; 0 where that is not known.
+    fn element_bytes(&self) -> usize;
+
     /// The first half and the rest. Of at least two elements each half has at least one.
     fn halve(self) -> (Self, Self);
 }
@@ -60,7 +63,8 @@ where
         return leaf(input);
     }
     let grain = grain(len, bytes, current_num_threads());
-    Division { grain, strand: bytes / len * grain, leaf, merge }.run(input)
+    let strand = input.element_bytes().saturating_mul(grain);
+    Division { grain, strand, leaf, merge }.run(input)
 }
 
 /// The number of elements of a piece that is not halved further, of `len` elements with `bytes`
@@ -76,7 +80,7 @@ pub(crate) fn grain(len: usize, bytes: usize, threads: usize) -> usize {
 /// How an input is divided.
 struct Division<L, M> {
     grain: usize,
-    /// The most bytes that a piece of `grain` elements has.
+    /// The most bytes that a piece of `grain` elements has, or more than there are.
     strand: usize,
     leaf: L,
     merge: M,
@@ -97,8 +101,11 @@ impl<L, M> Division<L, M> {
         let bytes = (left.bytes(), right.bytes());
         let (left, right) = (|| self.run(left), || self.run(right));
         let (a, b) = if bytes.0.min(bytes.1) >= LEAF_BYTES {
-            let strand = self.strand;
-            join(fit(bytes.0, left).strand(strand), fit(bytes.1, right).strand(strand))
+            let strand = |bytes: usize| self.strand.min(bytes);
+            join(
+                fit(bytes.0, left).strand(strand(bytes.0)),
+                fit(bytes.1, right).strand(strand(bytes.1)),
+            )
         } else {
             join(left, right)
         };
@@ -134,6 +141,10 @@ impl Piece for Range<usize> {
     }
 
     fn bytes(&self) -> usize {
+        0
+    }
+
+    fn element_bytes(&self) -> usize {
         0
     }
 
@@ -204,6 +215,10 @@ impl<T: Send> Piece for Chunks<'_, T> {
         size_of_val(self.elements)
     }
 
+    fn element_bytes(&self) -> usize {
+        self.chunk_len.saturating_mul(size_of::<T>())
+    }
+
     fn halve(self) -> (Self, Self) {
         let chunks = Piece::len(&self) / 2;
         let Self { first, chunk_len, elements } = self;
@@ -255,6 +270,10 @@ impl<T: Sync> Piece for &[T] {
 
     fn bytes(&self) -> usize {
         size_of_val(*self)
+    }
+
+    fn element_bytes(&self) -> usize {
+        size_of::<T>()
     }
 
     fn halve(self) -> (Self, Self) {

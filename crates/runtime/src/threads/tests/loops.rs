@@ -6,6 +6,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
 };
 
+use befit_sched::TaskInfo;
+
 use crate::api::{LEAF_BYTES, grain};
 use crate::{threads::testing::*, *};
 
@@ -159,6 +161,27 @@ fn pieces_are_small_enough_for_the_innermost_cache_and_for_all_threads() {
     assert_eq!(grain(8, 64, 2), 1);
     assert_eq!(grain(100, 100 << 20, 1), 1, "an element of 1 MiB cannot be divided");
     assert_eq!(grain(1 << 30, 0, 2), 16 << 10, "of unknown size");
+}
+
+#[test]
+fn regression_a_strand_of_chunks_is_as_large_as_a_chunk_though_the_last_one_is_short() {
+    let policy = Noting::with(|usual| usual);
+    let builder = ThreadPoolBuilder::new().num_threads(2).machine("pu:2".parse().unwrap());
+    let pool = builder.policy(policy.clone()).build().unwrap();
+    let largest = || {
+        let tasks = policy.tasks().into_iter().filter(|task| task.size != TaskInfo::UNKNOWN);
+        tasks.map(|task| (task.size.0, task.strand.0)).max()
+    };
+    // The first fork is early: the scheduler gets its second half, with two of the three chunks.
+    let mut v = vec![0u64; 2 * 4096 + 1];
+    pool.install(|| par_chunks_mut(&mut v, 4096, |_, chunk| chunk.fill(1)));
+    assert_eq!(largest(), Some((4097 * 8, 4096 * 8)));
+    // No strand is larger than its task, though a chunk may have more elements than there are.
+    let mut v = vec![0u64; 4 * 4096 + 2500];
+    pool.install(|| par_chunks_mut(&mut v, 4 * 4096, |_, chunk| chunk.fill(1)));
+    let tasks = policy.tasks();
+    assert!(tasks.iter().any(|task| task.size.0 == 2500 * 8));
+    assert!(tasks.iter().all(|task| task.strand <= task.size));
 }
 
 #[test]
