@@ -1,6 +1,6 @@
 //! The interface of rayon-core 1.13, on befit's schedulers.
 //!
-//! With three lines in its `Cargo.toml` a program that uses rayon runs on befit, and nothing else
+//! With two lines in its `Cargo.toml` a program that uses rayon runs on befit, and nothing else
 //! changes:
 //!
 //! ```toml
