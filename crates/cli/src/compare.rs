@@ -33,11 +33,11 @@ Examples:
 Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± \
 is a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds \
 run at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most \
-2 points wide or a quarter of the difference, or the budget is spent. Of a program of more than four million touches one line in K is simulated \
-(--sample). Times and counts are medians over the seeds. Below the tables stands \
-what they mean, and what simulations of something else gained: half as many again at most. \
-Recordings are kept under the target \
-folder (or in $BEFIT_CACHE) and used again.";
+2 points wide or a quarter of the difference, or the budget is spent. Of a program of more than \
+four million touches one line in K is simulated (--sample). Times and counts are medians over the \
+seeds. Below the tables stands what they mean, and what simulations of something else gained: half \
+as many again at most. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used \
+again.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPARE_EXAMPLES)]

@@ -107,8 +107,8 @@ fn one_line(message: &str) -> String {
     format!("{}; try '--help'", lines.collect::<Vec<_>>().join("; "))
 }
 
-/// Raised on Ctrl-C from now on: what runs then ends, with whatever it has started. Before the first
-/// program runs, and the second time, this process ends at once.
+/// Raised on Ctrl-C from now on: what runs then ends, with whatever it has started. Before the
+/// first program runs, and the second time, this process ends at once.
 pub(crate) fn interrupt() -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::default();
     let raise = interrupt.clone();

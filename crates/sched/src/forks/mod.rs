@@ -41,8 +41,8 @@ use crate::{Capabilities, ForkOrder};
 /// The most forks that one request publishes, unless more workers are idle.
 const LARGEST_BATCH: usize = 64;
 
-/// At most so many spawned tasks of one worker's outbox are moved to the policy at once, so that two
-/// workers find something for some time, and the owner keeps what is newest.
+/// At most so many spawned tasks of one worker's outbox are moved to the policy at once, so that
+/// two workers find something for some time, and the owner keeps what is newest.
 pub const OUTBOX_BATCH: usize = 32;
 
 /// Whether a worker keeps a spawned task, the `index`-th of its parent, for the moment. A policy

@@ -25,8 +25,8 @@ impl Worker {
     /// after what its thread has spawned before. Nothing if there is no mail. A worker that may run
     /// only what it waits for (`awaited`) reads its mail at once.
     ///
-    /// What came from outside the pool [in its turn](crate::threads::scope::Fifos) comes after the mail,
-    /// if the policy can tell it apart: there may be more of it for ever.
+    /// What came from outside the pool [in its turn](crate::threads::scope::Fifos) comes after the
+    /// mail, if the policy can tell it apart: there may be more of it for ever.
     #[inline]
     pub(super) fn mail_after_own(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         if self.registry.mailboxes[self.thread].has_mail() {
@@ -53,8 +53,8 @@ impl Worker {
         self.get_own_accepted(is_told_apart.then_some(&is_own))
     }
 
-    /// As [`Self::get_spawned`], which has found nothing, once the policy has the tasks that others took
-    /// out of this worker's outbox.
+    /// As [`Self::get_spawned`], which has found nothing, once the policy has the tasks that others
+    /// took out of this worker's outbox.
     fn get_moved(&self) -> Option<Ready<JobRef>> {
         if !self.keeps_spawned {
             return None;
