@@ -41,3 +41,26 @@ pub trait Progress: Sync {
 pub struct Silent;
 
 impl Progress for Silent {}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::sync::Mutex;
+
+    use super::Progress;
+
+    /// Keeps the notes.
+    #[derive(Default)]
+    pub(crate) struct Notes(Mutex<Vec<String>>);
+
+    impl Notes {
+        pub(crate) fn all(&self) -> Vec<String> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    impl Progress for Notes {
+        fn note(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+}

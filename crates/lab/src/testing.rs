@@ -1,27 +1,7 @@
 //! Small programs and machines for tests.
 
-use std::sync::Mutex;
-
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
-
-use crate::Progress;
-
-/// Keeps the notes.
-#[derive(Default)]
-pub(crate) struct Notes(Mutex<Vec<String>>);
-
-impl Notes {
-    pub(crate) fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl Progress for Notes {
-    fn note(&self, text: &str) {
-        self.0.lock().unwrap().push(text.to_owned());
-    }
-}
 
 /// Eight tasks that each walk 16 KiB of their own, twice.
 pub(crate) fn program() -> Program {

@@ -278,17 +278,24 @@ fn a_trace_has_every_phase_and_every_steal_of_each_worker() {
 fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
     if is_program() {
         join(|| fib(10), || ());
-        // Both have begun before either ends.
-        std::thread::sleep(Duration::from_millis(500));
+        // All have begun before one ends.
+        let place = std::env::var_os("BEFIT_STATS").unwrap();
+        let place = Path::new(&place).with_file_name("meet");
+        std::fs::write(place.join(std::process::id().to_string()), "").unwrap();
+        while std::fs::read_dir(&place).unwrap().count() < 3 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("stats.json");
+    let (file, place) = (folder.path().join("stats.json"), folder.path().join("meet"));
+    std::fs::create_dir(&place).unwrap();
     let run = || with_stats(processes_that_run_at_once_do_not_lose_each_other_s_statistics, &file);
     let said: Vec<String> = std::thread::scope(|scope| {
         let runs = [(); 3].map(|()| scope.spawn(run));
         runs.map(|run| run.join().unwrap()).to_vec()
     });
+    std::fs::remove_dir_all(place).unwrap();
     let files: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 3, "{files:?}");

@@ -472,7 +472,7 @@ fn cache_folder(binary: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Notes;
+    use crate::progress::testing::Notes;
 
     #[test]
     fn recordings_are_kept_beside_the_instrumented_build() {

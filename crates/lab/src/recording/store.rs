@@ -62,10 +62,7 @@ pub(super) fn keep(file: &Path, program: &Program, progress: &dyn Progress) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Silent,
-        testing::{self, Notes},
-    };
+    use crate::{Silent, progress::testing::Notes, testing};
 
     const ONE: &str = "00000000000000000000000000000001";
     const TWO: &str = "00000000000000000000000000000002";

@@ -126,8 +126,9 @@ mod tests {
 
     use super::*;
     use crate::{
+        progress::testing::Notes,
         recording::built::tests::{arguments, event, shell, stream},
-        testing::{self, Notes},
+        testing,
     };
 
     #[test]

@@ -2,17 +2,14 @@
 
 use std::{
     num::NonZeroU32,
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use befit_machine::Bytes;
 use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
 
 use super::*;
-use crate::{Silent, testing};
+use crate::{Silent, progress::testing::Notes, testing};
 
 fn plan(seeds: u32) -> SimulationPlan {
     SimulationPlan {
@@ -108,17 +105,10 @@ fn seeds_are_added_until_the_interval_is_narrow_or_they_are_twenty() {
 
 #[test]
 fn a_budget_ends_the_seeds_and_a_note_says_so() {
-    #[derive(Default)]
-    struct Notes(Mutex<Vec<String>>);
-    impl Progress for Notes {
-        fn note(&self, text: &str) {
-            self.0.lock().unwrap().push(text.to_owned());
-        }
-    }
     let notes = Notes::default();
     let results = enough(0).simulate(&testing::program(), &notes).unwrap();
     assert!(results.iter().all(|r| r.seeds == 3));
-    let notes = notes.0.into_inner().unwrap();
+    let notes = notes.all();
     assert!(notes.len() == 1 && notes[0].contains("--budget 0"), "{notes:?}");
 }
 

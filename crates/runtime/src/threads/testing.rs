@@ -113,12 +113,17 @@ pub(crate) fn on_one_thread(test: impl Fn(&ThreadPool)) {
     machines().iter().for_each(|machine| on_each_scheduler(machine, 1, &test));
 }
 
-/// Calls `test` with pools of 1, 2 and 7 threads whose waiting workers are held to descendants.
+/// Calls `test` with pools of 1, 2 and 7 threads whose waiting workers are held to descendants,
+/// under each scheduler that can do that.
 pub(crate) fn with_descendants(test: impl Fn(&ThreadPool)) {
-    let _watchdog = watchdog(MINUTE);
-    for threads in [1, 2, 7] {
-        let builder = ThreadPoolBuilder::new().num_threads(threads);
-        test(&builder.wait_policy(WaitPolicy::Descendants).build().unwrap());
+    use SchedulerKind::{Batch, Cab, Hws, Mts, Sb, SbD, Static};
+    for kind in schedulers().filter(|k| !matches!(k, Sb | SbD | Cab | Hws | Mts | Batch | Static)) {
+        let _watchdog = watchdog(MINUTE);
+        for threads in [1, 2, 7] {
+            let builder = ThreadPoolBuilder::new().num_threads(threads).scheduler(kind);
+            let builder = builder.machine("pack:2 l3:1(size=1MiB) core:4 pu:1".parse().unwrap());
+            test(&builder.wait_policy(WaitPolicy::Descendants).build().unwrap());
+        }
     }
 }
 

@@ -73,6 +73,17 @@ fn chunks_without_elements_are_refused() {
     par_chunks_mut(&mut [1, 2], 0, |_, _| ());
 }
 
+/// Sums of floats hang on how they are put together.
+#[test]
+fn par_map_reduce_puts_the_same_together_each_time() {
+    let numbers: Vec<f64> =
+        (0..or_under_miri(100_000, 1000)).map(|i| 1.0 / (i + 1) as f64).collect();
+    let pool = ThreadPoolBuilder::new().num_threads(7).build().unwrap();
+    let sum = || pool.install(|| par_map_reduce(&numbers, || 0.0, |n| *n, |a, b| a + b));
+    let first: f64 = sum();
+    assert!((0..50).all(|_| sum().to_bits() == first.to_bits()));
+}
+
 #[test]
 fn par_map_reduce_combines_neighbours_in_order() {
     on_every_pool(|pool| {
