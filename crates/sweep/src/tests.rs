@@ -156,13 +156,19 @@ fn of_sweeps_that_begin_at_once_one_goes_on_and_the_others_take_nothing_of_it_aw
     }
 }
 
-#[test]
-fn a_sweep_that_begins_anew_takes_nothing_of_one_that_is_under_way_away() {
-    let place = Place::new();
+/// A sweep of 40 of which the first seven are done.
+fn begun(place: &Place) -> Sweep {
     let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
     let first: Vec<usize> = sweep.pending().take(7).collect();
     let result = run_batch(&sweep.batch(&first), None, THREADS).unwrap();
     sweep.append(&result.to_bytes()).unwrap();
+    sweep
+}
+
+#[test]
+fn a_sweep_that_begins_anew_takes_nothing_of_one_that_is_under_way_away() {
+    let place = Place::new();
+    let sweep = begun(&place);
     let error = place.open_anew("1..5", "out.parquet").map(drop).unwrap_err().to_string();
     assert!(error.contains("another process works on this sweep"), "{error}");
     drop(sweep);
@@ -175,11 +181,7 @@ fn a_sweep_that_begins_anew_takes_nothing_of_one_that_is_under_way_away() {
 #[test]
 fn a_sweep_that_an_older_befit_left_goes_on() {
     let place = Place::new();
-    let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
-    let first: Vec<usize> = sweep.pending().take(7).collect();
-    let result = run_batch(&sweep.batch(&first), None, THREADS).unwrap();
-    sweep.append(&result.to_bytes()).unwrap();
-    drop(sweep);
+    drop(begun(&place));
     // Those had no such file.
     let _ = fs::remove_file(place.path("out.parquet.sweep/lock"));
     assert_eq!(place.open("1..5", None, "out.parquet").unwrap().done(), 7);
@@ -188,11 +190,7 @@ fn a_sweep_that_an_older_befit_left_goes_on() {
 #[test]
 fn figures_that_have_lost_their_manifest_are_not_taken_over() {
     let place = Place::new();
-    let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
-    let first: Vec<usize> = sweep.pending().take(7).collect();
-    let result = run_batch(&sweep.batch(&first), None, THREADS).unwrap();
-    sweep.append(&result.to_bytes()).unwrap();
-    drop(sweep);
+    drop(begun(&place));
     // As after `--fresh` that is killed while it removes: the recording may be another since.
     fs::remove_file(place.path("out.parquet.sweep/manifest.json")).unwrap();
     record(&place.path("halves.befit"), 150);

@@ -215,8 +215,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// A task whose place in the program the table does not know is taken to be as large as the
     /// task that forks it, as without a table. Results never depend on sizes. Under `ws`, `pws`,
-    /// `cilk-a`, `hws`, `mts`, `pdf`, `central`, `batch` and `static`, which do not ask for sizes, a
-    /// table costs nothing. Under the others it costs some 100 ns where a fork is published or a
+    /// `cilk-a`, `hws`, `mts`, `pdf`, `central`, `batch` and `static`, which do not ask for sizes,
+    /// a table costs nothing. Under the others it costs some 100 ns where a fork is published or a
     /// task is spawned; and, but for `cab`, for each half of a `join` that is not inlined.
     ///
     /// ```

@@ -1,8 +1,8 @@
 use befit_machine::{Cycles, Placement};
-use befit_program::{Program, RawTouch, ScopeId, WorkRun};
+use befit_program::{Program, RawTouch, ScopeId};
 use befit_sched::SchedulerKind;
 
-use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task};
+use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task, with_faults};
 use crate::{Costs, Part, Settings, run};
 
 pub(super) const FREE: Costs = Costs {
@@ -297,21 +297,13 @@ fn the_first_touch_of_a_page_that_the_plain_run_met_as_new_costs_a_fault() {
         (0..256).for_each(|i| b.touch(i % 128, true, false));
         (0..10).for_each(|line| b.touch(line, true, true));
     });
-    let work = WorkRun {
-        host_mhz: 1000,
-        host_operation: 1.0,
-        host: "a host".into(),
-        faults_per_page: 1.0,
-        recorded: 1.0,
-        classes: vec![None; program.classes().len()],
-    };
     let mut machine = machine(TWO_SOCKETS);
     machine.prices.fault = 500.0;
     let faults = |program: &Program| {
         simulate(program, &machine, SchedulerKind::Ws, 1).account.get(Part::Faults).0
     };
     assert_eq!(faults(&program), 0);
-    assert_eq!(faults(&program.with_work(work)), 2 * 500);
+    assert_eq!(faults(&with_faults(program)), 2 * 500);
 }
 
 /// A join of two halves whose other half another worker runs takes what the machine says.

@@ -12,7 +12,7 @@ mod wires;
 use std::{num::NonZeroUsize, sync::Arc};
 
 use befit_machine::{Bytes, Machine};
-use befit_program::{Declared, Meta, Program, ProgramBuilder, Sample, ScopeId};
+use befit_program::{Declared, Meta, Program, ProgramBuilder, Sample, ScopeId, WorkRun};
 use befit_sched::SchedulerKind;
 
 use crate::{Outcome, Settings, run, sampled::groups};
@@ -36,6 +36,19 @@ pub(crate) fn samples(program: &Program, machine: &Machine, one_in: u32) -> Vec<
     let groups = groups(machine, program.meta().line_size, one_in).expect("whole sets");
     let all: Vec<u32> = (0..one_in).collect();
     program.samples(groups, &all, NonZeroUsize::MIN)
+}
+
+/// The program, whose plain run met each page as a new one.
+fn with_faults(program: Program) -> Program {
+    let classes = vec![None; program.classes().len()];
+    program.with_work(WorkRun {
+        host_mhz: 1000,
+        host_operation: 1.0,
+        host: "a host".into(),
+        faults_per_page: 1.0,
+        recorded: 1.0,
+        classes,
+    })
 }
 
 /// A program named after nothing, built by `f`.

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
-use befit_program::{Program, Sample, ScopeId, WorkRun};
+use befit_program::{Program, Sample, ScopeId};
 use befit_sched::SchedulerKind;
 
-use super::{TWO_SOCKETS, machine, program, samples, simulate, task};
+use super::{TWO_SOCKETS, machine, program, samples, simulate, task, with_faults};
 use crate::{Bounds, Outcome, Settings, account::Part, hardware::Hardware, run_within, sampled};
 
 /// One core with the caches of a socket.
@@ -197,15 +197,7 @@ fn lines_that_are_fought_for_have_the_recording_s_numbers_in_a_sample() {
 #[test]
 fn a_page_costs_one_fault_in_a_sample_whatever_the_length_of_its_lines() {
     let program = program(|b| (0..64 * 50).for_each(|line| b.touch(line, true, false)));
-    let work = WorkRun {
-        host_mhz: 1000,
-        host_operation: 1.0,
-        host: "a host".into(),
-        faults_per_page: 1.0,
-        recorded: 1.0,
-        classes: vec![None; program.classes().len()],
-    };
-    let program = program.with_work(work);
+    let program = with_faults(program);
     for mut machine in [machine(ONE_CORE), machine_with_long_lines()] {
         machine.prices.fault = 500.0;
         let faults = |outcome: &Outcome| outcome.account.get(Part::Faults).0;
