@@ -84,6 +84,10 @@ pub(crate) struct VerifyArgs {
     /// Record again what was recorded before
     #[arg(long)]
     fresh: bool,
+    /// How often the runs of a program may be put off, or repeated, while other work or another
+    /// guest of a virtual machine's host uses its processors: 30 ms each time
+    #[arg(long, value_name = "K", default_value = "1000", value_parser = whole::<u32>)]
+    patience: u32,
     /// Leave out the last step, in which figures of the machine are varied: it can take as long as
     /// all before it
     #[arg(long)]
@@ -154,6 +158,7 @@ impl VerifyArgs {
             machine,
             asked,
             fresh: self.fresh,
+            patience: self.patience,
             suspects: !self.no_suspect,
         }
     }

@@ -5,10 +5,7 @@ use std::{thread, time::Duration};
 use super::{NativePlan, NativeProgram, child};
 use crate::{Interrupt, LabError, Progress, Seconds, quiet::Quiet};
 
-/// Looks at the machine before and after the runs of a program that may find it another than the
-/// one that was described,
-const SPARE: u32 = 1000;
-/// each followed by this time.
+/// What follows a look at the machine that found it another than the one that was described.
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// The times of runs that count.
@@ -35,7 +32,7 @@ impl NativePlan {
     ///
     /// A run counts if the machine is the one that was described, before and after it: `quiet`, and
     /// for several threads with neighbours that `are_near`, which sees to that if it is told `true`
-    /// and it can. The run is put off, or repeated, until that is so, or until [`SPARE`] looks in
+    /// and it can. The run is put off, or repeated, until that is so, or until `patience` looks in
     /// all have found the machine to be another. After that those count that were put off with
     /// success, and if there are none, all.
     ///
@@ -46,10 +43,11 @@ impl NativePlan {
         program: &NativeProgram,
         quiet: Option<&Quiet<'_>>,
         are_near: &dyn Fn(bool) -> bool,
+        patience: u32,
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<Vec<NativeTimes>, LabError> {
-        let mut spare = SPARE;
+        let mut spare = patience;
         interrupt.runs_begin();
         let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
         child::room(folder.path())?;

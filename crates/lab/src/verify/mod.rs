@@ -57,6 +57,9 @@ pub struct VerifyPlan {
     pub asked: String,
     /// Records again, whatever was recorded before.
     pub fresh: bool,
+    /// How many looks at this machine may find it another than the one that was described, before
+    /// runs of a program on it count, too.
+    pub patience: u32,
     /// Where ratios are not good, looks for a figure of the machine that explains it.
     pub suspects: bool,
 }
@@ -203,7 +206,15 @@ impl VerifyPlan {
             measuring.written(&self.machine).is_none_or(|found| is_near(found, usual))
                 || (restore && measuring.bring_near(&self.machine, usual))
         };
-        let measured = NativePlan::times(&plans, &native, quiet, &are_near, interrupt, progress)?;
+        let measured = NativePlan::times(
+            &plans,
+            &native,
+            quiet,
+            &are_near,
+            self.patience,
+            interrupt,
+            progress,
+        )?;
         let mut results = Vec::new();
         for (prediction, times) in predictions.iter().zip(measured) {
             let runs = times.seconds.len();
