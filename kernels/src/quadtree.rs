@@ -70,7 +70,7 @@ pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let before = fingerprint(&points);
     let part = input.cut_off(SERIAL_BELOW);
     let work = || build(Square::UNIT, &mut points, &mut spare, part, true);
-    pool.install(fit(2 * size_of::<Point>() * input.n, work).strand(BOOKKEEPING));
+    pool.install(fit(2 * size_of::<Point>() * input.n, work).strand(strand(input.n, part)));
     check(Square::UNIT, &points, 0)?;
     if fingerprint(&points) == before { Ok(()) } else { Err(KernelError::OtherElements) }
 }
@@ -126,11 +126,16 @@ impl Quadrant<'_> {
     }
 
     fn strand(&self, part: usize) -> usize {
-        if self.points.len() < part {
-            self.bytes()
-        } else {
-            BOOKKEEPING + 4 * self.points.len().div_ceil(part) * size_of::<usize>()
-        }
+        strand(self.points.len(), part)
+    }
+}
+
+/// Bytes that the strands of the task that sorts so many points touch.
+fn strand(points: usize, part: usize) -> usize {
+    if points < part {
+        2 * points * size_of::<Point>()
+    } else {
+        BOOKKEEPING + 4 * points.div_ceil(part) * size_of::<usize>()
     }
 }
 

@@ -2,8 +2,10 @@
 
 use crate::{CatalogError, Setting, settings};
 
-/// The kernels whose n counts the rows of square matrices: their data grow with n².
-const SQUARES: [&str; 1] = ["matmul"];
+/// The kernels whose n counts the rows of a square: their data grow with n².
+const SQUARES: [&str; 4] = ["matmul", "ge", "ge-ub", "mandelbrot"];
+/// The kernel whose work grows with n³, and its touches nearly as fast.
+const MATMUL: &str = "matmul";
 /// The largest default n that is simulated as it is.
 const MOST_SIMULATED: usize = 50_000_000;
 
@@ -126,12 +128,12 @@ impl Kernel {
     }
 
     /// The n of a smaller run of the same program, from which the work of one of size `n` is
-    /// learnt: with a quarter of the data, or an eighth where that cuts them in the same way; of n
-    /// that stands in an exponent, two less.
+    /// learnt: a quarter of it, or an eighth where that cuts the data in the same way; half, for
+    /// `matmul`, whose work grows most; of n that stands in an exponent, two less.
     pub fn learning_n(&self, n: usize) -> usize {
         let smaller = if EXPONENTIAL.contains(&self.name) {
             n.saturating_sub(2)
-        } else if SQUARES.contains(&self.name) {
+        } else if self.name == MATMUL {
             n / 2
         } else if BY_TURNS.contains(&self.name) {
             n / 8
@@ -144,7 +146,7 @@ impl Kernel {
     /// By how much a simulation shrinks the kernel of default size, unless told otherwise: so much
     /// that it makes some 10⁸ line touches at most.
     pub fn usual_shrink(&self) -> usize {
-        if self.default_n > MOST_SIMULATED || SQUARES.contains(&self.name) { 16 } else { 1 }
+        if self.default_n > MOST_SIMULATED || self.name == MATMUL { 16 } else { 1 }
     }
 }
 

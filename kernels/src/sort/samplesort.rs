@@ -130,7 +130,7 @@ impl Rows<'_> {
     /// The sizes of the buckets from `first` on.
     fn sum(self, ends: &[u32], first: usize, sizes: &mut [usize]) {
         let rows = ends.len() / self.buckets;
-        if sizes.len() * rows <= self.part {
+        if sizes.len() <= 1 || sizes.len() * rows <= self.part {
             for ends in ends.chunks(self.buckets) {
                 let mut start = if first == 0 { 0 } else { ends[first - 1] };
                 for (size, end) in sizes.iter_mut().zip(&ends[first..]) {
@@ -145,7 +145,7 @@ impl Rows<'_> {
         let bytes = |buckets: usize| buckets * (rows * size_of::<u32>() + size_of::<usize>());
         let (bytes1, bytes2) = (bytes(sizes1.len()), bytes(sizes2.len()));
         let strand = |bytes: usize, buckets: usize| {
-            if buckets * rows <= self.part { bytes } else { BOOKKEEPING }
+            if buckets <= 1 || buckets * rows <= self.part { bytes } else { BOOKKEEPING }
         };
         let (strand1, strand2) = (strand(bytes1, sizes1.len()), strand(bytes2, sizes2.len()));
         join(
@@ -235,6 +235,17 @@ mod tests {
         let mut spare = vec![0.0; data.len()];
         assert_eq!(pool.install(|| sort(&mut data, &mut spare, 1000)), SortedIn::Spare);
         assert_eq!(crate::sort::check(&spare, before), Ok(()));
+    }
+
+    #[test]
+    fn regression_the_pieces_of_one_bucket_may_be_more_than_a_thread_s_part() {
+        let rows = Rows { row: 10, buckets: 2, part: 3, pivots: &[5.0] };
+        let row: Vec<f64> = (0..10).map(f64::from).collect();
+        let mut ends = vec![0; 2 * 7];
+        ends.chunks_mut(2).for_each(|ends| rows.cut(&row, ends));
+        let mut sizes = [0; 2];
+        crate::pool().install(|| rows.sum(&ends, 0, &mut sizes));
+        assert_eq!(sizes, [7 * 5, 7 * 5]);
     }
 
     #[test]
