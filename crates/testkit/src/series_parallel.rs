@@ -39,15 +39,18 @@ pub fn on_both_engines<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64
         let watched = || Watched { policy: policy.clone(), waiting: Waiting::default() };
         simulate(&case, watched(), &part, strands);
         let threads = case.random.usize(1..9);
+        let on_threads = watched();
+        let waiting = on_threads.waiting.clone();
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .machine(case.machine.clone())
             .options(case.options)
-            .policy(watched())
+            .policy(on_threads)
             .build()
             .expect("a pool under the policy");
         let ran = run(pool, part.clone(), strands);
         part.check(&ran);
+        assert_eq!(waiting.left(), [""; 0], "nothing is left");
     }
 }
 
