@@ -189,7 +189,7 @@ impl Comparison<'_> {
     pub(super) fn coarser(&self) -> Vec<Candidate> {
         let leaves = find::leaves(self.program);
         let most = find::longest_grain(self.best, leaves["tasks"]);
-        let times = find::least_grain(self.best).min(most);
+        let times = find::least_grain(self.best).max(2.0).min(most);
         let mut each = vec![times, times.sqrt()];
         each.retain(|times| *times >= 2.0);
         let with = |times: &f64| -> Result<_, Infallible> {

@@ -47,7 +47,7 @@ pub(super) fn rewritten(program: &Program, rewrite: &Rewrite) -> Option<Program>
         strands: Vec::new(),
     };
     rewriter.builder.declare_root(program.declared(TaskId(0)));
-    rewriter.task(TaskId(0)).ok()?;
+    rewriter.task(TaskId(0), ScopeId(0)).ok()?;
     rewriter.finish().ok()
 }
 
@@ -95,52 +95,58 @@ struct Rewriter<'a> {
 }
 
 /// Siblings that are to be one task.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Batch {
     tasks: Vec<TaskId>,
     work: u64,
+    /// Theirs.
+    scope: ScopeId,
     /// Whether another fork came before, since the last sync.
     after_forks: bool,
 }
 
 impl Rewriter<'_> {
-    /// The body of `task`, which is open.
-    fn task(&mut self, task: TaskId) -> Result<(), BuildError> {
-        let mut batch = Batch::default();
+    /// The body of `task`, which is open and of scope `own`.
+    fn task(&mut self, task: TaskId, own: ScopeId) -> Result<(), BuildError> {
+        let mut batch = Batch { tasks: Vec::new(), work: 0, scope: ScopeId(0), after_forks: false };
         for op in self.program.ops(task) {
             match op {
                 Op::Strand(strand) => self.strand(strand),
                 Op::Sync(scope) => {
-                    self.flush(&mut batch, scope, true)?;
+                    let waits = batch.scope == scope;
+                    self.flush(&mut batch, waits)?;
                     batch.after_forks = false;
                     self.ends();
                     self.builder.sync(scope)?;
                 }
                 Op::Fork { child, scope } => match self.rewrite {
                     Rewrite::Coarser(least) if self.work[child.0 as usize] < *least => {
+                        if batch.scope != scope {
+                            self.flush(&mut batch, false)?;
+                        }
+                        batch.scope = scope;
                         batch.work += self.work[child.0 as usize];
                         batch.tasks.push(child);
-                        // The next fork may be of another scope.
-                        let enough = batch.work >= *least;
-                        if enough {
-                            self.flush(&mut batch, scope, false)?;
+                        if batch.work >= *least {
+                            self.flush(&mut batch, false)?;
                         }
                     }
                     _ => {
                         batch.after_forks = true;
                         self.fork(child, scope)?;
-                        self.task(child)?;
+                        self.task(child, scope)?;
                         self.end()?;
                     }
                 },
             }
         }
-        self.flush(&mut batch, ScopeId(0), true)
+        let waits = batch.scope == own;
+        self.flush(&mut batch, waits)
     }
 
-    /// What waits in the batch becomes a task, or part of the task that is open where that has
-    /// forked nothing else and waits for it now.
-    fn flush(&mut self, batch: &mut Batch, scope: ScopeId, waits: bool) -> Result<(), BuildError> {
+    /// What waits in the batch becomes a task; or part of the task that is open, where that has
+    /// forked nothing else, and `waits` for it now or is itself waited for with it.
+    fn flush(&mut self, batch: &mut Batch, waits: bool) -> Result<(), BuildError> {
         let tasks = std::mem::take(&mut batch.tasks);
         batch.work = 0;
         let (Some(first), as_task) = (tasks.first(), batch.after_forks || !waits) else {
@@ -148,7 +154,7 @@ impl Rewriter<'_> {
         };
         if as_task {
             batch.after_forks = true;
-            self.fork(*first, scope)?;
+            self.fork(*first, batch.scope)?;
         }
         for task in &tasks {
             self.serially(*task);
@@ -232,6 +238,7 @@ impl Rewriter<'_> {
 #[cfg(test)]
 mod tests {
     use befit_machine::Bytes;
+    use befit_program::Meta;
 
     use super::*;
     use crate::testing;
@@ -246,6 +253,37 @@ mod tests {
             assert_eq!(coarser.stats().work, program.stats().work);
             assert_eq!(coarser.total_touches(), program.total_touches());
         }
+    }
+
+    #[test]
+    fn regression_longer_tasks_stay_in_the_scope_of_those_that_they_are_made_of() {
+        let meta = Meta { name: "spawns".to_owned(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        let declared = Declared { size: None, strand: None };
+        // One spawns, into the scope that it is of, one that is long and one that is not; after
+        // them comes a short one of another scope.
+        builder.fork(ScopeId(1), declared).unwrap();
+        for (scope, operations) in [(1, 1000), (1, 10), (2, 10)] {
+            builder.fork(ScopeId(scope), declared).unwrap();
+            builder.work(operations, 0, 0);
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(2)).unwrap();
+        builder.end().unwrap();
+        builder.sync(ScopeId(1)).unwrap();
+        let program = builder.finish().unwrap();
+        let scopes = |program: &Program| {
+            let tasks = (0..program.tasks()).map(TaskId);
+            let ops = tasks.flat_map(|task| program.ops(task).collect::<Vec<_>>());
+            ops.filter_map(|op| match op {
+                Op::Fork { scope, .. } => Some(scope.0),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+        };
+        assert_eq!(scopes(&program), [1, 1, 1, 2]);
+        let coarser = rewritten(&program, &Rewrite::Coarser(100)).unwrap();
+        assert_eq!(scopes(&coarser), [1, 1, 1, 2]);
     }
 
     #[test]

@@ -224,7 +224,7 @@ impl<'a> Trials<'a> {
             return Ok(()); // a longer grain would be made for nothing
         }
         let gains = self.gains_over(self.about.coarser(), self.about.best)?;
-        if gains.iter().all(|gain| *gain < share / 2.0) {
+        if !gains.is_empty() && gains.iter().all(|gain| *gain < share / 2.0) {
             for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
                 loss.cause = Cause::InputTooSmall;
             }
@@ -243,7 +243,9 @@ impl<'a> Trials<'a> {
         let affordable = (self.left() / CONFIRMING.start()).saturating_sub(1);
         let confirmed = promising.min(CONFIRMED).min(affordable as usize);
         let rest = chosen.split_off(confirmed);
-        self.in_vain = rest.into_iter().map(|(candidate, _)| candidate.change).collect();
+        // What promises something, and is not looked at again, is neither.
+        let no_gain = rest.into_iter().filter(|(_, time)| (*time as f64) >= limit);
+        self.in_vain = no_gain.map(|(candidate, _)| candidate.change).collect();
         if chosen.is_empty() {
             return Ok(());
         }

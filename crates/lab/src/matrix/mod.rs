@@ -127,7 +127,11 @@ impl MatrixPlan {
             cells.extend(cells_of(row, machine, program, group));
             remaining.done(weight(&(row.clone(), machine.clone())));
         }
-        let standings = standing::of(&cells, &schedulers);
+        let mut standings = standing::of(&cells, &schedulers);
+        if self.own.is_some() {
+            // What programs the policies were designed on says nothing of the user's.
+            standings.retain(|standing| standing.selection.is_of_any_program());
+        }
         Ok(Matrix { quick: self.quick, memory_bound_from: MEMORY_BOUND, cells, standings })
     }
 

@@ -54,6 +54,11 @@ impl Selection {
         }
     }
 
+    /// Whether it may have cells of programs that are not the matrix's.
+    pub(super) fn is_of_any_program(self) -> bool {
+        matches!(self, Self::All | Self::MemoryBound)
+    }
+
     fn has(self, cell: &Cell) -> bool {
         match self {
             Self::All => true,

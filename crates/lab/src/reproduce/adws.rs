@@ -183,21 +183,21 @@ fn notes(machine: &Machine, seeds: NonZeroU32) -> Vec<String> {
     let caches = Bytes(last_level(machine).0);
     vec![
         format!(
-            "the machine is not the paper's; its last-level caches hold {caches} together; \\
+            "the machine is not the paper's; its last-level caches hold {caches} together; \
              {seeds} seeds"
         ),
         format!(
-            "heat and heat-ub, the paper's kind of iterative stencil, go over their data \\
+            "heat and heat-ub, the paper's kind of iterative stencil, go over their data \
              {ITERATIONS} times; the first time counts"
         ),
-        "sizes that tasks declare stand for their work; the paper's programs tell adws their \\
+        "sizes that tasks declare stand for their work; the paper's programs tell adws their \
          work"
             .to_owned(),
-        "pages are spread over all memory controllers: what adws gains from memory of its own \\
+        "pages are spread over all memory controllers: what adws gains from memory of its own \
          node, it gains in the paper only"
             .to_owned(),
-        "the claims are those of the paper's abstract; bounds that it does not give in numbers \\
-         (fewer misses, leaves that stay, balance) are ours, and stand in the column of what was \\
+        "the claims are those of the paper's abstract; bounds that it does not give in numbers \
+         (fewer misses, leaves that stay, balance) are ours, and stand in the column of what was \
          reported as they are judged"
             .to_owned(),
     ]

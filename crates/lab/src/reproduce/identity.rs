@@ -77,9 +77,13 @@ mod tests {
         let program = testing::program();
         let leaves = Leaves::of(&program);
         let machine = testing::machine(2);
-        assert!(!leaves.0.is_empty());
-        let stayed = leaves.stayed(&machine, &vec![0; program.tasks() as usize]);
-        assert!(stayed == 0.0 || stayed == 1.0, "{stayed}");
+        let mut started_on = vec![0; program.tasks() as usize];
+        assert_eq!(leaves.stayed(&machine, &started_on), 1.0);
+
+        // The last one has moved.
+        let others = machine.workers().len() - 1;
+        started_on[leaves.0.last().unwrap().0.0 as usize] = others as u32;
+        assert_eq!(leaves.stayed(&machine, &started_on), 1.0 - 2.0 / leaves.0.len() as f64);
     }
 
     #[test]

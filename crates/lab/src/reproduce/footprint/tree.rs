@@ -105,7 +105,7 @@ fn figures(layout: &str, ratio: f64, place: Spread<f64>, to: &mut Reproduction) 
         format!("tree/random-place/{layout}"),
         format!("{tree}: where random order lies from best (0) to worst (1)"),
         "nearer to worst than to best",
-        Range::new(0.8, 1.0),
+        Range::new(0.5, 1.0),
         place,
         "",
     ));
