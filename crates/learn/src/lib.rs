@@ -146,12 +146,13 @@ fn rows(samples: &SiteSamples) -> (Vec<&Sample>, Vec<f64>) {
 }
 
 /// The tasks of the largest recording that has any, by depth; a depth without tasks has the figures
-/// of the next one.
+/// of the next one. Where all are deeper than a table goes, the first of them are its last depth.
 fn by_depth(samples: &SiteSamples) -> Vec<Depth> {
     let last = samples.strata().map(|(recording, ..)| recording).max();
     let mut depths: Vec<Depth> = Vec::new();
     for (recording, depth, tasks, stratum) in samples.strata() {
-        if Some(recording) != last || depth as usize >= Site::MOST_DEPTHS {
+        let place = (depth as usize).min(Site::MOST_DEPTHS - 1);
+        if Some(recording) != last || depths.len() > place {
             continue;
         }
         let quartiles = |quantity: Quantity| quartiles(stratum, quantity.figure);
@@ -164,7 +165,7 @@ fn by_depth(samples: &SiteSamples) -> Vec<Depth> {
             strand: Bytes(quartiles(STRAND)[1] as u64),
             work: quartiles(WORK)[1] as u64,
         };
-        depths.resize(depth as usize, Depth { tasks: 0, ..found });
+        depths.resize(place, Depth { tasks: 0, ..found });
         depths.push(found);
     }
     depths

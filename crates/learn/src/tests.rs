@@ -218,3 +218,31 @@ fn a_task_that_stands_alone_has_no_size_until_two_recordings_show_how_it_grows()
     let found = size(&table, 1, [8000; 8]);
     assert!(is_near(found, 64 * 8000), "{found:?} {table}");
 }
+
+#[test]
+fn tasks_that_all_lie_deeper_than_a_table_goes_have_the_sizes_of_its_last_depth() {
+    let meta = Meta { name: "deep".into(), line_size: Bytes(64), filter: 8 };
+    let mut builder = ProgramBuilder::new(meta);
+    let [outer, place] = ["outer", NAME].map(|name| builder.place(name).unwrap());
+    let outer = builder.site(Site { place: outer, bytes: 8, index: 0 }).unwrap();
+    let site = builder.site(Site { place, bytes: 24, index: 1 }).unwrap();
+    for scope in 1..=100 {
+        let site = if scope < 80 { outer } else { site };
+        // A join of nothing and of all that follows.
+        builder.fork_from(ScopeId(scope), Declared::default(), outer, []).unwrap();
+        builder.end().unwrap();
+        builder.fork_from(ScopeId(scope), Declared::default(), site, []).unwrap();
+        builder.touch(u64::from(scope), true, false);
+    }
+    for scope in (1..=100).rev() {
+        builder.end().unwrap();
+        builder.sync(ScopeId(scope)).unwrap();
+    }
+    let table = learn(&[&builder.finish().unwrap()], &|_| {});
+    assert_eq!(table.sites().len(), 2);
+    // 21 lines are touched from the first of them on, at depth 80.
+    let deepest = table.site(SiteKey::of(NAME, 24, 1)).unwrap();
+    let depths = &table.sites()[deepest.0 as usize].depths;
+    assert_eq!(depths.last().map(|depth| depth.size), Some(Bytes(64 * 21)));
+    assert_eq!(table.to_string().parse::<SizeTable>().unwrap(), table);
+}
