@@ -218,11 +218,10 @@ fn share(rows: &[&Sample], weights: &[f64]) -> Option<f64> {
         return None;
     }
     let [median] = quantiles(shares, [0.5])?;
-    Some(median)
+    Some(select::rounded(median))
 }
 
-/// Where these shares of the weight are reached, of values with their weights, to three decimals;
-/// none of no values.
+/// Where these shares of the weight are reached, of values with their weights; none of no values.
 fn quantiles<const N: usize>(mut values: Vec<(f64, f64)>, shares: [f64; N]) -> Option<[f64; N]> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|(_, weight)| weight).sum();
@@ -233,7 +232,7 @@ fn quantiles<const N: usize>(mut values: Vec<(f64, f64)>, shares: [f64; N]) -> O
             sum += weight;
             sum >= share * total
         });
-        (at.map_or(last, |(value, _)| *value) * 1e3).round() / 1e3
+        at.map_or(last, |(value, _)| *value)
     }))
 }
 
@@ -251,7 +250,8 @@ fn errors(site: &Site, depths: &[Depth], samples: &SiteSamples) -> [f64; 2] {
             (error, 1.0 / stratum.len() as f64)
         }));
     }
-    quantiles(errors, [0.5, 0.9]).unwrap_or_default()
+    let errors = quantiles(errors, [0.5, 0.9]).unwrap_or_default();
+    errors.map(|error| (error * 1e3).round() / 1e3)
 }
 
 /// How many depths are listed: those down to the first of small tasks.

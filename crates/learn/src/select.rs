@@ -218,6 +218,6 @@ fn folds(rows: &[&Sample], weights: &[f64], measured: &[f64]) -> Vec<Fold> {
 }
 
 /// To four digits.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

@@ -4,7 +4,7 @@ use befit_machine::Bytes;
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId, Site, SiteId};
 use befit_sched::sizes::{Basis, SiteKey, SizeTable, Words};
 
-use super::learn;
+use super::{learn, samples::Sample, share};
 
 /// The words that tasks of a test capture.
 type Captured = [u64; 8];
@@ -245,4 +245,12 @@ fn tasks_that_all_lie_deeper_than_a_table_goes_have_the_sizes_of_its_last_depth(
     let depths = &table.sites()[deepest.0 as usize].depths;
     assert_eq!(depths.last().map(|depth| depth.size), Some(Bytes(64 * 21)));
     assert_eq!(table.to_string().parse::<SizeTable>().unwrap(), table);
+}
+
+#[test]
+fn a_small_share_of_the_parent_s_size_is_not_rounded_to_nothing() {
+    let mut task = Words::default();
+    task.parent = Some((Bytes(64 * 2500), 0));
+    let sample = Sample { task, recording: 0, figures: [64.0, 0.0, 0.0] };
+    assert_eq!(share(&[&sample], &[1.0]), Some(0.0004));
 }
