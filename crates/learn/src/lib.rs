@@ -51,9 +51,9 @@ const SHOWN: usize = 160;
 const SMALL: u64 = 1024;
 
 /// The sizes of the tasks of `programs`, recordings of one program, in any order. Sites beyond
-/// [`SizeTable::MOST_SITES`], those with the smallest tasks, are left out. `looked_at` hears of so
-/// many more line touches, of [`Program::total_touches`] of each. Time O(touches · log depth), and
-/// a fraction of a second a site.
+/// [`SizeTable::MOST_SITES`] or [`SizeTable::LONGEST`], those with the smallest tasks, are left
+/// out. `looked_at` hears of so many more line touches, of [`Program::total_touches`] of each. Time
+/// O(touches · log depth), and a fraction of a second a site.
 pub fn learn(programs: &[&Program], looked_at: &dyn Fn(u64)) -> SizeTable {
     let mut programs = programs.to_vec();
     programs.sort_by_key(|program| program.total_touches());
@@ -66,14 +66,26 @@ pub fn learn(programs: &[&Program], looked_at: &dyn Fn(u64)) -> SizeTable {
     programs.iter().for_each(|program| name(&mut sites, program));
     let largest = |site: &Site| site.depths.iter().map(|depth| depth.size).max();
     sites.sort_by_key(|site| std::cmp::Reverse(largest(site)));
-    let mut table = SizeTable::new(programs.iter().map(|program| program.meta().name.clone()));
+    let table = SizeTable::new(programs.iter().map(|program| program.meta().name.clone()));
+    let memory = programs.last().map(|program| samples::memory(program));
+    let table = table.with_picoseconds(picoseconds(&programs)).with_memory(memory);
+    with_sites(table, sites)
+}
+
+/// `table` with the first of `sites`, as many as leave a text that can be read again.
+fn with_sites(mut table: SizeTable, sites: Vec<Site>) -> SizeTable {
+    // The last line counts the sites, in four digits at most.
+    let mut length = table.to_string().len() + 3;
     for site in sites {
-        if table.push(site).is_err() {
+        // With the empty line before it.
+        length += site.to_string().len() + 1;
+        if length > SizeTable::LONGEST {
             break;
         }
+        // One that is refused leaves room for those behind it.
+        let _ = table.push(site);
     }
-    let memory = programs.last().map(|program| samples::memory(program));
-    table.with_picoseconds(picoseconds(&programs)).with_memory(memory)
+    table
 }
 
 /// How long an operation took, in the mean over the recordings that were timed.

@@ -1,10 +1,10 @@
 //! Programs of which the sizes are known.
 
 use befit_machine::Bytes;
-use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId, Site, SiteId};
-use befit_sched::sizes::{Basis, SiteKey, SizeTable, Words};
+use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId, Site as Place, SiteId};
+use befit_sched::sizes::{Basis, Depth, Site, SiteKey, SizeTable, Words};
 
-use super::{learn, samples::Sample, share};
+use super::{learn, samples::Sample, share, with_sites};
 
 /// The words that tasks of a test capture.
 type Captured = [u64; 8];
@@ -24,7 +24,7 @@ impl Recorder {
         let meta = Meta { name: "sort".into(), line_size: Bytes(64), filter: 8 };
         let mut builder = ProgramBuilder::new(meta);
         let place = builder.place(NAME).unwrap();
-        let sites = [0, 1].map(|index| builder.site(Site { place, bytes: 24, index }).unwrap());
+        let sites = [0, 1].map(|index| builder.site(Place { place, bytes: 24, index }).unwrap());
         Self { builder, sites, scopes: 0, captured }
     }
 
@@ -224,8 +224,8 @@ fn tasks_that_all_lie_deeper_than_a_table_goes_have_the_sizes_of_its_last_depth(
     let meta = Meta { name: "deep".into(), line_size: Bytes(64), filter: 8 };
     let mut builder = ProgramBuilder::new(meta);
     let [outer, place] = ["outer", NAME].map(|name| builder.place(name).unwrap());
-    let outer = builder.site(Site { place: outer, bytes: 8, index: 0 }).unwrap();
-    let site = builder.site(Site { place, bytes: 24, index: 1 }).unwrap();
+    let outer = builder.site(Place { place: outer, bytes: 8, index: 0 }).unwrap();
+    let site = builder.site(Place { place, bytes: 24, index: 1 }).unwrap();
     for scope in 1..=100 {
         let site = if scope < 80 { outer } else { site };
         // A join of nothing and of all that follows.
@@ -253,4 +253,23 @@ fn a_small_share_of_the_parent_s_size_is_not_rounded_to_nothing() {
     task.parent = Some((Bytes(64 * 2500), 0));
     let sample = Sample { task, recording: 0, figures: [64.0, 0.0, 0.0] };
     assert_eq!(share(&[&sample], &[1.0]), Some(0.0004));
+}
+
+#[test]
+fn a_table_gets_no_more_sites_than_a_text_that_can_be_read_may_have() {
+    let depth = Depth { tasks: 1, size: Bytes(1 << 40), ..Depth::default() };
+    let site = |number: u64| {
+        let mut site = Site::new(SiteKey(number), &"x".repeat(150));
+        site.depths = vec![depth; Site::MOST_DEPTHS];
+        site
+    };
+    let table = with_sites(SizeTable::default(), (0..1000).map(site).collect());
+    let text = table.to_string();
+    let longest = SizeTable::LONGEST;
+    assert!(text.len() <= longest && text.len() > longest - longest / 50, "{}", text.len());
+    assert_eq!(text.parse::<SizeTable>().unwrap(), table);
+    // Short sites leave room for as many as there may be.
+    let site = |number: u64| Site { depths: vec![depth], ..Site::new(SiteKey(number), "") };
+    let table = with_sites(SizeTable::default(), (0..5000).map(site).collect());
+    assert_eq!(table.sites().len(), SizeTable::MOST_SITES);
 }

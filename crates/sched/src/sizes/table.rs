@@ -171,6 +171,8 @@ pub struct SizeTable {
 impl SizeTable {
     /// Most sites of a table.
     pub const MOST_SITES: usize = 4096;
+    /// Most bytes of a table's text: longer ones are not read.
+    pub const LONGEST: usize = 1 << 20;
 
     /// A table of the recordings of these commands. A text of several lines becomes one.
     pub fn new(recorded: impl IntoIterator<Item = String>) -> Self {

@@ -13,8 +13,6 @@ use super::{Depth, Factor, Law, Site, SiteKey, SizeTable, Term, Word};
 const FORMAT: &str = "befit.sizes/";
 /// The first line.
 const VERSION: &str = "befit.sizes/2";
-/// Most bytes of a text.
-const LONGEST: usize = 1 << 20;
 /// Errors and spreads, as shares.
 const SHARE_OF_ERROR: RangeInclusive<f64> = 0.0..=1e9;
 /// Picoseconds of an operation.
@@ -50,14 +48,14 @@ impl SizeTable {
     /// When the file cannot be read; else as [`FromStr`].
     pub fn load(path: &Path) -> Result<Self, SizeTableError> {
         let mut bytes = Vec::new();
-        let file = File::open(path).map(|file| file.take(LONGEST as u64 + 1));
+        let file = File::open(path).map(|file| file.take(SizeTable::LONGEST as u64 + 1));
         file.and_then(|mut file| file.read_to_end(&mut bytes)).map_err(|error| SizeTableError {
             line: 0,
             what: format!("cannot be read: {error}"),
         })?;
         match str::from_utf8(&bytes) {
             Ok(text) => text.parse(),
-            Err(_) if bytes.len() > LONGEST => Err(too_long()),
+            Err(_) if bytes.len() > SizeTable::LONGEST => Err(too_long()),
             Err(error) => {
                 let before = &bytes[..error.valid_up_to()];
                 let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -68,7 +66,7 @@ impl SizeTable {
 }
 
 fn too_long() -> SizeTableError {
-    SizeTableError { line: 0, what: format!("longer than {LONGEST} bytes") }
+    SizeTableError { line: 0, what: format!("longer than {} bytes", SizeTable::LONGEST) }
 }
 
 impl FromStr for SizeTable {
@@ -80,7 +78,7 @@ impl FromStr for SizeTable {
     /// Names the first line that cannot be read, and what is wrong with it.
     fn from_str(text: &str) -> Result<Self, SizeTableError> {
         let wrong = |line, what| SizeTableError { line, what };
-        if text.len() > LONGEST {
+        if text.len() > SizeTable::LONGEST {
             return Err(too_long());
         }
         let mut table = Self::default();
