@@ -1,14 +1,10 @@
 //! Keeps a thread on one CPU.
 
-/// Pins the calling thread to a CPU, where the system lets it; elsewhere it stays free, and the
-/// spread of the figures tells.
+/// Pins the calling thread to a CPU, where the system lets it and its number is not beyond those of
+/// a set; elsewhere it stays free, and the spread of the figures tells.
 pub(crate) fn pin(cpu: u32) {
     #[cfg(target_os = "linux")]
-    {
-        let mut set = rustix::thread::CpuSet::new();
-        set.set(cpu as usize);
-        let _ = rustix::thread::sched_setaffinity(None, &set);
-    }
+    restrict(&[cpu]);
     #[cfg(not(target_os = "linux"))]
     let _ = cpu;
 }
@@ -28,11 +24,32 @@ pub(crate) fn affinity() -> Vec<u32> {
 /// Lets the calling thread run on `cpus` again.
 pub(crate) fn restore(cpus: &[u32]) {
     #[cfg(target_os = "linux")]
-    if !cpus.is_empty() {
-        let mut set = rustix::thread::CpuSet::new();
-        cpus.iter().for_each(|cpu| set.set(*cpu as usize));
-        let _ = rustix::thread::sched_setaffinity(None, &set);
-    }
+    restrict(cpus);
     #[cfg(not(target_os = "linux"))]
     let _ = cpus;
+}
+
+/// Has the calling thread run on those of `cpus` only that a set can hold, if there are any.
+#[cfg(target_os = "linux")]
+fn restrict(cpus: &[u32]) {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    let mut set = CpuSet::new();
+    let held = cpus.iter().map(|cpu| *cpu as usize).filter(|cpu| *cpu < CpuSet::MAX_CPU);
+    held.for_each(|cpu| set.set(cpu));
+    if set.count() > 0 {
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_beyond_those_of_a_set_is_not_pinned_to() {
+        let before = affinity();
+        pin(5000);
+        restore(&[5000]);
+        assert_eq!(affinity(), before);
+    }
 }

@@ -22,10 +22,14 @@ pub fn end_with_us(command: &mut Command) -> &mut Command {
 }
 
 /// Has the process that `command` starts, and all its threads, run on one CPU, if the system lets
-/// it.
+/// it, and the CPU's number is not beyond those of a set.
 pub fn run_on(command: &mut Command, cpu: u32) -> &mut Command {
+    let cpu = cpu as usize;
+    if cpu >= CpuSet::MAX_CPU {
+        return command;
+    }
     let mut set = CpuSet::new();
-    set.set(cpu as usize);
+    set.set(cpu);
     let pin = move || {
         let _ = sched_setaffinity(None, &set);
         Ok(())
@@ -120,6 +124,11 @@ mod tests {
             thread::sleep(Duration::from_millis(20));
         }
         panic!("{sleeper} is still there");
+    }
+
+    #[test]
+    fn a_program_that_is_to_run_on_a_cpu_beyond_those_of_a_set_runs_anywhere() {
+        assert!(run_on(&mut Command::new("true"), 5000).status().unwrap().success());
     }
 
     #[test]
