@@ -38,6 +38,13 @@ pub(crate) fn counted(places: &[Place]) -> (Vec<bool>, f64) {
     if share == 0.0 { (vec![true; counted.len()], share) } else { (counted, share) }
 }
 
+/// The samples of the rounds that count, of one a round; NaN stands for one that was not had.
+pub(crate) fn of_counted(samples: &[f64], counted: &[bool]) -> Vec<f64> {
+    let counts = |at: usize| counted.get(at).copied().unwrap_or(true);
+    let samples = samples.iter().enumerate().filter(|(at, sample)| counts(*at) && !sample.is_nan());
+    samples.map(|(_, sample)| *sample).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +61,13 @@ mod tests {
         let (a, b) = (Place::AsDescribed, Place::OneCore);
         assert_eq!(counted(&[a, b, a, Place::Apart]), (vec![true, false, true, false], 0.5));
         assert_eq!(counted(&[b, b]), (vec![true, true], 0.0));
+    }
+
+    #[test]
+    fn a_sample_counts_with_its_own_round_though_rounds_before_it_had_none() {
+        let samples = [f64::NAN, 2.0, 3.0, f64::NAN];
+        assert_eq!(of_counted(&samples, &[true, false, true, true]), [3.0]);
+        assert_eq!(of_counted(&samples, &[true, false, false, true]), [0.0; 0]);
+        assert_eq!(of_counted(&samples, &[]), [2.0, 3.0]);
     }
 }

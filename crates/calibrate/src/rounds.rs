@@ -17,7 +17,7 @@ use crate::{
     core, fit, forks,
     pages::{self, Found},
     pin::pin,
-    place::{Place, counted},
+    place::{self, Place, counted},
     prices,
 };
 
@@ -358,9 +358,9 @@ impl Rounds {
         if let Some(there) = near {
             self.note("steal", prices::handed(here, there));
             self.lines_of(there, "near_modified", "near_clean");
-            if let Some(stolen) = forks::stolen(here, there)? {
-                self.note("stolen", stolen);
-            }
+            // Each round has a sample, as it is by the round that some count.
+            let stolen = forks::stolen(here, there)?.unwrap_or(f64::NAN);
+            self.note("stolen", stolen);
         }
         if let Some(there) = far {
             self.note("far_steal", prices::handed(here, there));
@@ -406,12 +406,12 @@ impl Rounds {
         let levels = self.levels(cycle, &found);
         let raw_memory = Figure::time(&self.samples["memory"]);
         let (counted, as_described) = self.counted(&levels, raw_memory.value);
-        let counted = |samples: &[f64]| -> Vec<f64> {
-            let counts = |at: usize| counted.get(at).copied().unwrap_or(true);
-            samples.iter().enumerate().filter(|(at, _)| counts(*at)).map(|(_, s)| *s).collect()
-        };
+        let counted = |samples: &[f64]| place::of_counted(samples, &counted);
         let time = |what: &str| Figure::time(&self.samples[what]);
-        let between = |what: &str| Some(Figure::time(&counted(self.samples.get(what)?)));
+        let between = |what: &str| {
+            let samples = counted(self.samples.get(what)?);
+            (!samples.is_empty()).then(|| Figure::time(&samples))
+        };
         let far = |what: &str| Some(Figure::time(self.samples.get(what)?));
         let rates = |what: &str| Some(Figure::rate(&counted(self.samples.get(what)?)));
         let streamed = |(threads, samples): (&usize, &Vec<f64>)| {
