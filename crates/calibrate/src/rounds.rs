@@ -8,7 +8,7 @@ use std::{
 };
 
 use befit::ThreadPool;
-use befit_machine::{Cache, Cluster, Level, Machine, WorkerId};
+use befit_machine::{Cache, Cluster, Level, Machine, Worker, WorkerId};
 use memmap2::MmapMut;
 
 use crate::{
@@ -60,12 +60,7 @@ impl Rounds {
         let mut caches: Vec<Cache> =
             machine.path(WorkerId(0)).filter_map(|c| machine.cluster(c).cache).collect();
         caches.sort_by_key(|c| c.level);
-        let of_one_core = |c: &&Cluster| {
-            let workers = c.workers.start as usize..c.workers.end as usize;
-            machine.workers()[workers].iter().all(|w| w.core == 0)
-        };
-        let private = machine.path(WorkerId(0)).map(|c| machine.cluster(c)).filter(of_one_core);
-        let private = private.filter_map(|c| c.cache).map(|c| c.level).collect();
+        let private = private(&machine);
         // Beyond what all last-level caches hold together.
         let outermost = machine.clusters().iter().filter(|c| c.depth == 1);
         let all: u64 = outermost.filter_map(|c| c.cache).map(|c| c.size.0).sum();
@@ -548,5 +543,33 @@ impl Rounds {
             inner.push((if whole { claimed } else { capacity.min(claimed) }, latency));
         }
         inner
+    }
+}
+
+/// The levels of the first core only. Where no other core is visible, one beyond the second level
+/// may still be shared with some.
+fn private(machine: &Machine) -> Vec<Level> {
+    const SURELY: u8 = 2;
+    let of_first = |workers: &[Worker]| workers.iter().all(|w| w.core == 0);
+    let is_alone = of_first(machine.workers());
+    let clusters = machine.path(WorkerId(0)).map(|c| machine.cluster(c));
+    let of_one_core = |c: &&Cluster| {
+        of_first(&machine.workers()[c.workers.start as usize..c.workers.end as usize])
+    };
+    let levels = clusters.filter(of_one_core).filter_map(|c| c.cache).map(|c| c.level);
+    levels.filter(|level| !is_alone || level.0 <= SURELY).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_third_level_is_private_only_where_another_core_is_seen_not_to_share_it() {
+        let private = |tree: &str| private(&tree.parse().unwrap());
+        let two = [Level(1), Level(2)];
+        assert_eq!(private("l3:1 core:1 l2:1 l1:1 pu:2"), two);
+        assert_eq!(private("l3:1 core:2 l2:1 l1:1 pu:2"), two);
+        assert_eq!(private("l3:2 core:1 l2:1 l1:1 pu:2"), [Level(1), Level(2), Level(3)]);
     }
 }
