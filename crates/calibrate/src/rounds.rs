@@ -272,7 +272,8 @@ impl Rounds {
         self.note("read", read);
         self.note("copy", copy);
         self.note("update", update);
-        let all = self.cpus.len().max(1);
+        // CPUs may have no numbers.
+        let all = self.machine.workers().len().max(1);
         let under = self.machine.cluster(self.machine.last_level(WorkerId(0))).worker_count();
         let under = (under as usize).clamp(1, all);
         let powers = (0..).map(|i| 1 << i).take_while(|n| *n < all);
