@@ -33,8 +33,10 @@ impl Figure {
         let of = |samples: &[f64]| {
             let mut sorted = samples.to_vec();
             sorted.sort_by(f64::total_cmp);
-            let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
-            let (median, quartiles) = (at(0.5), (at(0.25), at(0.75)));
+            let at = |share: f64| (sorted.len() - 1) as f64 * share;
+            let (low, middle, high) = (at(0.25).floor(), at(0.5).round(), at(0.75).ceil());
+            let [low, median, high] = [low, middle, high].map(|at| sorted[at as usize]);
+            let quartiles = (low, high);
             let figure = Self { value: median, median, quartiles, halves: (median, median) };
             Self { value: what_counts(&figure), ..figure }
         };
@@ -80,6 +82,15 @@ mod tests {
         let figure = Figure::time(&[1.0, 1.01, 0.99, 1.0, 9.0]);
         assert_eq!(figure.median, 1.0);
         assert!(!figure.is_noisy());
+    }
+
+    #[test]
+    fn quartiles_are_as_far_from_the_median_below_as_above() {
+        for count in 1..=20 {
+            let samples: Vec<f64> = (0..count).map(f64::from).collect();
+            let (low, high) = Figure::time(&samples).quartiles;
+            assert_eq!(low + high, f64::from(count - 1), "of {count}");
+        }
     }
 
     #[test]
