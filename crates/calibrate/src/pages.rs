@@ -68,14 +68,13 @@ impl Found {
     }
 }
 
-/// The fits of all samples, of thirds of them for the quartiles, and of halves.
+/// The fits of all samples, of thirds of them for the quartiles, and of halves, of which one that
+/// shows no walk has nothing.
 pub(crate) fn figures(all: &Found, halves: &[Found], thirds: &[Found]) -> Option<(Figure, Figure)> {
     let figure = |value: f64, of: &dyn Fn((f64, f64)) -> f64| {
-        let found =
-            |parts: &[Found]| parts.iter().filter_map(|f| f.tlb).map(of).collect::<Vec<_>>();
-        let (halves, thirds) = (found(halves), found(thirds));
-        let first = halves.first().copied().unwrap_or(value);
-        let halves = (first, halves.last().copied().unwrap_or(first));
+        let thirds: Vec<f64> = thirds.iter().filter_map(|f| f.tlb).map(of).collect();
+        let half = |half: Option<&Found>| half.and_then(|f| f.tlb).map_or(0.0, of);
+        let halves = (half(halves.first()), half(halves.last()));
         let quartiles =
             if thirds.is_empty() { (value, value) } else { Figure::time(&thirds).quartiles };
         Figure { value, median: value, quartiles, halves }
@@ -131,6 +130,18 @@ mod tests {
         assert!((found.walked[20] / 16.0 - 1.0).abs() < 0.05, "{:?}", found.walked);
         assert_eq!(found.walked_side_by_side(12), 0.0);
         assert!((found.share(2.0 * tlb) - 0.5).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_tlb_that_one_half_only_shows_is_noisy() {
+        let seen = Found { tlb: Some((1400.0, 16.0)), walked: Vec::new() };
+        let noisy = |halves: [Found; 2]| {
+            let (tlb, walk) = figures(&seen, &halves, std::slice::from_ref(&seen)).unwrap();
+            (tlb.is_noisy(), walk.is_noisy())
+        };
+        assert_eq!(noisy([seen.clone(), seen.clone()]), (false, false));
+        assert_eq!(noisy([seen.clone(), Found::default()]), (true, true));
+        assert_eq!(noisy([Found::default(), seen.clone()]), (true, true));
     }
 
     #[test]

@@ -46,11 +46,12 @@ impl Figure {
         Self { halves: (first, second), ..of(samples) }
     }
 
-    /// By how much the halves differ, as a share of the smaller one.
+    /// By how much the halves differ, as a share of the smaller one: infinite where that is nothing,
+    /// or less, as a difference of times may be.
     pub fn spread(&self) -> f64 {
         let (first, second) = self.halves;
-        let smaller = first.min(second).max(f64::MIN_POSITIVE);
-        (first - second).abs() / smaller
+        let smaller = first.min(second);
+        if smaller <= 0.0 { f64::INFINITY } else { (first - second).abs() / smaller }
     }
 
     /// Whether the halves differ too much for the figure to be trusted.
@@ -100,6 +101,14 @@ mod tests {
         assert_eq!((figure.value, figure.is_noisy()), (1.0, false));
         let rates = samples.map(|time| 1.0 / time);
         assert_eq!(Figure::rate(&rates).value, 1.0);
+    }
+
+    #[test]
+    fn a_half_that_is_nothing_or_less_is_noisy() {
+        for less in [0.0, -1.0] {
+            let figure = Figure::time(&[1.0, 1.0, less, less]);
+            assert_eq!((figure.spread(), figure.is_noisy()), (f64::INFINITY, true));
+        }
     }
 
     #[test]

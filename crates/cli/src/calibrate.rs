@@ -78,7 +78,10 @@ impl CalibrateArgs {
 fn warn(found: &Calibration) {
     let noisy = found.noisy();
     if !noisy.is_empty() {
-        let each = noisy.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share));
+        let each = noisy.iter().map(|(name, share)| match share {
+            ..=1.0 => format!("{name} {:.0} %", 100.0 * share),
+            _ => format!("{name} more than 100 %"),
+        });
         complain(&format!(
             "noisy: the two halves of the rounds differ by more than {:.0} % in {}; measure again \
              while the machine is quiet",
