@@ -267,10 +267,32 @@ impl Calibration {
     }
 }
 
-/// Whether all parts of a machine's level are equal: only then can a calibration file describe it.
+/// Whether all parts of a machine's level are equal, and all workers: only then can a calibration
+/// file describe it.
 pub fn is_regular(machine: &Machine) -> bool {
-    let shape = |c: &Cluster| (c.depth, c.children.len(), c.worker_count());
+    let shape = |c: &Cluster| {
+        let cache = c.cache.map(|cache| (cache.level, cache.size, cache.line, cache.ways));
+        (c.depth, c.children.len(), c.worker_count(), cache)
+    };
     let shapes: BTreeSet<_> = machine.clusters().iter().map(shape).collect();
     let depths: BTreeSet<_> = shapes.iter().map(|(depth, ..)| depth).collect();
-    shapes.len() == depths.len()
+    let speeds: BTreeSet<_> = machine.workers().iter().map(|w| w.speed).collect();
+    shapes.len() == depths.len() && speeds.len() <= 1
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_machine::{Bytes, MachineSpec, Part};
+
+    use super::*;
+
+    #[test]
+    fn cores_or_caches_of_two_kinds_are_not_regular() {
+        let level_1 = |kib: u64| Part::cache(1, Bytes(kib << 10), 8, vec![Part::worker(None)]);
+        let core = |speed, kib| Part::core(speed, vec![level_1(kib)]);
+        let is_regular = |parts| is_regular(&MachineSpec::new("two", parts).build().unwrap());
+        assert!(is_regular(vec![core(100, 32), core(100, 32)]));
+        assert!(!is_regular(vec![core(100, 32), core(100, 48)]));
+        assert!(!is_regular(vec![core(100, 32), core(70, 32)]));
+    }
 }
