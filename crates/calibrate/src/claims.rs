@@ -64,7 +64,7 @@ impl Calibration {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::LevelFound;
 
@@ -76,7 +76,7 @@ mod tests {
     }
 
     /// What is found on [`machine`], each figure with quartiles a tenth to either side.
-    fn found() -> Calibration {
+    pub(crate) fn found() -> Calibration {
         let figure = |median: f64| Figure {
             value: median,
             median,

@@ -208,6 +208,10 @@ impl Calibration {
             return None;
         }
         let (mut words, mut at) = (Vec::new(), ClusterId::ROOT);
+        let mut packages = packages(machine);
+        if packages > 1 {
+            words.push(format!("pack:{packages}"));
+        }
         loop {
             let cluster = machine.cluster(at);
             let Some(child) = cluster.children.first() else {
@@ -233,12 +237,12 @@ impl Calibration {
             words.push(format!(
                 "l{}:{}(size={size} line={} ways={} latency={:.0}{more})",
                 cache.level.0,
-                cluster.children.len(),
+                cluster.children.len() / packages,
                 cache.line.0,
                 if cache.ways == 0 { "full".to_owned() } else { cache.ways.to_string() },
                 self.cycles(found.latency.value),
             ));
-            at = *child;
+            (at, packages) = (*child, 1);
         }
     }
 
@@ -280,11 +284,33 @@ pub fn is_regular(machine: &Machine) -> bool {
     shapes.len() == depths.len() && speeds.len() <= 1
 }
 
+/// How many packages a machine has, where each has as many of the outermost caches; else 1.
+fn packages(machine: &Machine) -> usize {
+    let of_caches = machine.packages();
+    let packages: BTreeSet<u32> = of_caches.iter().copied().collect();
+    let caches = |package: u32| of_caches.iter().filter(|of| **of == package).count();
+    let is_equal = |package: &u32| caches(*package) * packages.len() == of_caches.len();
+    if packages.iter().all(is_equal) { packages.len().max(1) } else { 1 }
+}
+
 #[cfg(test)]
 mod tests {
     use befit_machine::{Bytes, MachineSpec, Part};
 
     use super::*;
+    use crate::claims::tests::found;
+
+    #[test]
+    fn the_file_s_line_has_as_many_packages_as_the_machine() {
+        for tree in ["pack:2 l3:2", "pack:1 l3:2", "pack:4 l3:1"] {
+            let tree = format!("{tree}(size=8MiB) core:2 l1:1(size=32KiB) pu:2");
+            let claimed: Machine = tree.parse().unwrap();
+            let file = found().file(&claimed).unwrap();
+            let again: Machine = file.lines().last().unwrap().parse().unwrap();
+            assert_eq!(again.packages(), claimed.packages(), "{file}");
+            assert_eq!(again.workers(), claimed.workers(), "{file}");
+        }
+    }
 
     #[test]
     fn cores_or_caches_of_two_kinds_are_not_regular() {
