@@ -254,11 +254,13 @@ impl Calibration {
     }
 }
 
-/// Nanoseconds a simple operation on `machine`, by the figure that
-/// [`Calibration::cycles_per_operation`] has put there. `None` where nothing was measured.
+/// Nanoseconds a simple operation on one busy core of `machine`, as a comment of its calibration
+/// file tells. Of a file without that comment, by [`Machine::cycles_per_operation`] at the clock of
+/// all cores busy, which may be lower than that of one. `None` where nothing was measured.
 pub fn operation(machine: &Machine) -> Option<f64> {
-    machine.calibration()?;
-    Some(machine.cycles_per_operation.powi(2) / 4.0 * 1e3 / f64::from(machine.mhz.max(1)))
+    let file = std::fs::read_to_string(machine.calibration()?).unwrap_or_default();
+    let cycles = machine.cycles_per_operation.powi(2) / 4.0;
+    text::operation(&file).or_else(|| Some(cycles * 1e3 / f64::from(machine.mhz.max(1))))
 }
 
 /// Whether a time is `usual` or off by [`TOLERANCE`] at most.

@@ -6,6 +6,9 @@ use befit_machine::{Cluster, ClusterId, Machine};
 
 use crate::{CalibrateError, Calibration, Figure};
 
+/// Names the time of a simple operation.
+const OPERATION: &str = "simple operation";
+
 impl Calibration {
     /// All figures with their names.
     pub(crate) fn figures(&self) -> Vec<(String, Figure)> {
@@ -34,7 +37,7 @@ impl Calibration {
         all.extend(self.bandwidth.iter().map(|(n, f)| (format!("bandwidth, {n} threads"), *f)));
         all.extend([
             ("bandwidth, all, updated".to_owned(), self.bandwidth_update),
-            ("simple operation".to_owned(), self.operation),
+            (OPERATION.to_owned(), self.operation),
             ("inlined fork".to_owned(), self.inlined),
             ("pending fork".to_owned(), self.pending),
             ("fork at which a region begins".to_owned(), self.region),
@@ -75,7 +78,7 @@ impl Calibration {
                 n if n.starts_with("bandwidth") => ("GB/s", 1.0, 1),
                 "window" => ("instructions", 1.0, 0),
                 n if n.starts_with("pages") => ("pages", 1.0, 0),
-                "simple operation" => ("ns", 1.0, 4),
+                OPERATION => ("ns", 1.0, 4),
                 _ => ("ns", 1.0, 2),
             };
             let f = figure.map(|f| f * scale);
@@ -284,6 +287,15 @@ pub fn is_regular(machine: &Machine) -> bool {
     shapes.len() == depths.len() && speeds.len() <= 1
 }
 
+/// Nanoseconds of a simple operation, which a comment of the calibration file tells.
+pub(crate) fn operation(file: &str) -> Option<f64> {
+    let after = |line: &'_ str| -> Option<f64> {
+        let rest = line.strip_prefix("# ")?.strip_prefix(OPERATION)?.strip_prefix(':')?;
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    file.lines().find_map(after).filter(|ns: &f64| ns.is_normal() && *ns > 0.0)
+}
+
 /// How many packages a machine has, where each has as many of the outermost caches; else 1.
 fn packages(machine: &Machine) -> usize {
     let of_caches = machine.packages();
@@ -309,6 +321,20 @@ mod tests {
             let again: Machine = file.lines().last().unwrap().parse().unwrap();
             assert_eq!(again.packages(), claimed.packages(), "{file}");
             assert_eq!(again.workers(), claimed.workers(), "{file}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_an_operation_is_read_as_it_was_measured_on_one_core() {
+        let mut found = found();
+        (found.mhz.value, found.mhz_all.value) = (4136.0, 3583.0);
+        found.operation.value = 0.0625;
+        let file = found.file(&"l3:1 core:2 l1:1 pu:1".parse().unwrap()).unwrap();
+        assert_eq!(operation(&file), Some(0.0625));
+        for other in
+            ["(operation=1) core:2 pu:1", "# simple operation: much", "# simple operation:"]
+        {
+            assert_eq!(operation(other), None);
         }
     }
 
