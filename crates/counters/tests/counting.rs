@@ -13,6 +13,7 @@ use std::{
 };
 
 use befit_counters::{Children, CountersError, Counts, Hardware, Quantity, Software, Source};
+use rustix::param::page_size;
 
 /// Set for a test that runs again as a program.
 const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
@@ -45,10 +46,8 @@ fn counted(software: &mut Software, work: impl FnOnce()) -> Counts {
 struct Fresh(memmap2::MmapMut);
 
 impl Fresh {
-    const PAGE: usize = 4096;
-
     fn new(pages: usize) -> Self {
-        let map = memmap2::MmapMut::map_anon(pages * Self::PAGE).unwrap();
+        let map = memmap2::MmapMut::map_anon(pages * page_size()).unwrap();
         // A huge page would take one fault for 512 of ours. Kernels without huge pages refuse the
         // advice.
         let _ = map.advise(memmap2::Advice::NoHugePage);
@@ -56,7 +55,7 @@ impl Fresh {
     }
 
     fn touch(&mut self) {
-        self.0.iter_mut().step_by(Self::PAGE).for_each(|byte| *byte = 1);
+        self.0.iter_mut().step_by(page_size()).for_each(|byte| *byte = 1);
     }
 }
 

@@ -142,31 +142,55 @@ impl PerfGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Quantity;
+    use crate::{
+        Quantity,
+        perf::refusal::{Asked, refusal},
+    };
     use perf_event::events::Software;
 
     const FAULTS: Event =
         Event { quantity: Quantity::PageFaults, level: None, name: "page-faults" };
 
-    fn faults(mapped: bool) -> PerfGroup {
-        let mut group = PerfGroup::new(mapped).unwrap();
-        group.add(FAULTS, &Builder::new(Software::PAGE_FAULTS)).unwrap();
-        group.start().unwrap();
-        group
+    /// A group with one event, or nothing where the kernel forbids its counters.
+    fn faults(mapped: bool) -> Option<PerfGroup> {
+        let open = || {
+            let mut group = PerfGroup::new(mapped)?;
+            group.add(FAULTS, &Builder::new(Software::PAGE_FAULTS))?;
+            Ok(group)
+        };
+        match open().map_err(|error| refusal(Asked::Software, FAULTS.name, error)) {
+            Ok(mut group) => {
+                group.start().unwrap();
+                Some(group)
+            }
+            Err(why) => {
+                use CountersError::{Blocked, Forbidden, Unsupported};
+                assert!(matches!(why, Forbidden { .. } | Blocked | Unsupported { .. }), "{why}");
+                eprintln!("not tested: {why}");
+                None
+            }
+        }
+    }
+
+    /// Whether memory may be locked for one counter more.
+    fn can_be_mapped() -> bool {
+        Builder::new(Software::PAGE_FAULTS).build().and_then(|counter| counter.sampled(0)).is_ok()
     }
 
     /// Touches `count` pages that were never touched.
     fn touch(count: usize) {
-        let mut pages = memmap2::MmapMut::map_anon(count * 4096).unwrap();
-        pages.advise(memmap2::Advice::NoHugePage).unwrap();
-        pages.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+        let page = rustix::param::page_size();
+        let mut pages = memmap2::MmapMut::map_anon(count * page).unwrap();
+        // Kernels without huge pages refuse the advice.
+        let _ = pages.advise(memmap2::Advice::NoHugePage);
+        pages.iter_mut().step_by(page).for_each(|byte| *byte = 1);
     }
 
     #[test]
     fn counters_that_user_space_cannot_read_are_read_through_the_kernel() {
         // Software events can be mapped, but their counts are never in the processor.
-        let mut group = faults(true);
-        assert!(matches!(group.kept[0], Kept::Mapped(_)));
+        let Some(mut group) = faults(true) else { return };
+assert!(matches!(group.kept[0], Kept::Mapped(_)) || !can_be_mapped());
         assert_eq!(group.in_user_space(), None);
         touch(100);
         assert!(group.read().unwrap().page_faults >= Some(100));
@@ -174,7 +198,7 @@ mod tests {
 
     #[test]
     fn each_read_starts_a_new_interval() {
-        let mut group = faults(false);
+        let Some(mut group) = faults(false) else { return };
         touch(100);
         assert!(group.read().unwrap().page_faults >= Some(100));
         assert_eq!(group.read().unwrap().page_faults, Some(0));
@@ -182,9 +206,9 @@ mod tests {
 
     #[test]
     fn a_full_group_refuses_further_events() {
-        let mut group = PerfGroup::new(false).unwrap();
+        let Some(mut group) = faults(false) else { return };
         let builder = Builder::new(Software::PAGE_FAULTS);
-        for _ in 0..MOST {
+        for _ in 1..MOST {
             group.add(FAULTS, &builder).unwrap();
         }
         assert!(group.add(FAULTS, &builder).is_err());
