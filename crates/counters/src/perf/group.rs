@@ -190,7 +190,7 @@ mod tests {
     fn counters_that_user_space_cannot_read_are_read_through_the_kernel() {
         // Software events can be mapped, but their counts are never in the processor.
         let Some(mut group) = faults(true) else { return };
-assert!(matches!(group.kept[0], Kept::Mapped(_)) || !can_be_mapped());
+        assert!(matches!(group.kept[0], Kept::Mapped(_)) || !can_be_mapped());
         assert_eq!(group.in_user_space(), None);
         touch(100);
         assert!(group.read().unwrap().page_faults >= Some(100));
@@ -199,9 +199,13 @@ assert!(matches!(group.kept[0], Kept::Mapped(_)) || !can_be_mapped());
     #[test]
     fn each_read_starts_a_new_interval() {
         let Some(mut group) = faults(false) else { return };
-        touch(100);
-        assert!(group.read().unwrap().page_faults >= Some(100));
-        assert_eq!(group.read().unwrap().page_faults, Some(0));
+        // The first turn brings the code in.
+        let [_, [touched, then]] = [(); 2].map(|()| {
+            touch(100);
+            [(); 2].map(|()| group.read().unwrap().page_faults)
+        });
+        assert!(touched >= Some(100));
+        assert_eq!(then, Some(0));
     }
 
     #[test]
