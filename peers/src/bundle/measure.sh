@@ -52,8 +52,7 @@ part idle 120 ./peers idle --threads "2,$threads,$((4 * threads))" --repeats 1 -
 echo "measure.sh: a prediction, and the same program on threads" >&2
 part predicted 120 ./befit sim rrm.befit --machine host --sched ws,pws,sb,sb-d,auto --no-tries \
     --seeds 3 --format json
-part measured 60 ./befit run --sched ws,pws,sb,sb-d,auto --format json -- \
-    ./built/plain/befit-kernels rrm --n 1000000
+part measured 60 ./befit run rrm --n 1000000 --sched ws,pws,sb,sb-d,auto --format json
 echo "measure.sh: predictions of kernels, and the same on threads" >&2
 counts=$(echo $powers | tr ' ' ',')
 verified 200 --threads "$counts" matmul rrm quicksort heat samplesort bst fft mandelbrot queens

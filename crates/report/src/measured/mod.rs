@@ -123,7 +123,7 @@ impl Measured {
             });
         }
         for native in measured {
-            let time = Some(native.seconds.median * 1e3);
+            let time = Some(native.pools_seconds.median * 1e3);
             match all.iter_mut().find(|row| row.scheduler == native.scheduler) {
                 Some(row) => row.measured = time,
                 None => all.push(Rrm {
@@ -226,7 +226,8 @@ pub(crate) struct Predicted {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(crate) struct Native {
     pub(crate) scheduler: String,
-    pub(crate) seconds: Spread,
+    /// What is predicted, too: without what the program does before and after.
+    pub(crate) pools_seconds: Spread,
 }
 
 /// Of `befit.verify/1`.
