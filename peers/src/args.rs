@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Bundle {
         folder: PathBuf,
     },
+    /// Print how many threads runtimes have by default.
+    Threads,
 }
 
 /// The form of the results.
@@ -129,6 +131,11 @@ struct BundleArguments {
     folder: PathBuf,
 }
 
+/// Prints how many threads runtimes have by default: as many as the process may use.
+#[derive(Debug, Parser)]
+#[command(name = "peers threads")]
+struct ThreadsArguments {}
+
 fn after_idle_help() -> String {
     let line = |w: &Workload| format!("  {:<10} {}\n", w.name(), w.about());
     let workloads: String = Workload::value_variants().iter().map(line).collect();
@@ -143,7 +150,8 @@ fn after_help() -> String {
     let line = |p: &Program| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n());
     let programs: String = Program::value_variants().iter().map(line).collect();
     let others = "  idle       what idle pools cost: see `peers idle --help`\n  \
-        bundle     a folder that measures another machine: see `peers bundle --help`\n";
+        bundle     a folder that measures another machine: see `peers bundle --help`\n  \
+        threads    how many threads runtimes have by default\n";
     format!(
         "Programs:\n{programs}\nOther measurements:\n{others}\nRuntimes: {}",
         RuntimeKind::names()
@@ -163,12 +171,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 folder,
             });
         }
+        Some("threads") => {
+            return parsed(&arguments[1..], |ThreadsArguments {}| Command::Threads);
+        }
         _ => {}
     }
     parsed(&arguments, |arguments: Arguments| {
         let Arguments { program, n, threads, repeats, runtimes, format, once } = arguments;
-        let threads = threads.or_else(|| thread::available_parallelism().ok());
-        let threads = threads.map_or(1, NonZero::get);
+        let threads = threads.map_or_else(usable_threads, NonZero::get);
         let run = TimedRun { program, n: n.unwrap_or(program.default_n()), threads };
         match once {
             Some(runtime) => Command::Once { run, runtime },
@@ -179,6 +189,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             }
         }
     })
+}
+
+/// As many as the process may use, by its CPUs and by its share of them.
+pub(crate) fn usable_threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn parsed<A: Parser>(

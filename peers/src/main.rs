@@ -79,6 +79,7 @@ fn run(command: Command) -> Result<String, Error> {
             idle::once(workload, runtime, threads, calls)
         }
         Command::Bundle { folder } => bundle::write(&folder),
+        Command::Threads => Ok(format!("{}\n", args::usable_threads())),
         Command::Idle { plan, format } => Ok(idle::render(&idle::hold(&plan)?, format)),
     }
 }

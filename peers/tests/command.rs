@@ -50,6 +50,14 @@ fn a_run_in_this_process_prints_its_seconds() {
 }
 
 #[test]
+fn the_number_of_threads_is_that_of_a_run_that_names_none() {
+    let threads: u64 = stdout(&peers("threads")).trim().parse().unwrap();
+    let output = peers("fib --n 5 --repeats 1 --runtimes rayon --format json");
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["results"][0]["threads"], threads);
+}
+
+#[test]
 fn errors_are_one_line_and_exit_with_2_where_the_question_is_wrong() {
     for (line, says) in [
         ("fab", "unknown program 'fab'; known: fib, "),

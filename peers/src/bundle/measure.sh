@@ -8,7 +8,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export BEFIT_CALIBRATION="$work/host.machine"
 began=$(date +%s)
-threads=$(nproc)
+# What befit counts, too: of a share of the CPUs, which nproc does not know, as many as it has.
+threads=$(./peers threads) || threads=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
 
 # within SECONDS: so many, or what is left of ten minutes.
 within() {
