@@ -2,10 +2,17 @@
 # Measures this machine for ten minutes at most, while nothing else runs, and leaves one file of
 # JSON: ./measure.sh [FILE]. A part that fails is null, and the reason is on stderr.
 set -u
+output=${1:-}
+case $output in "" | /*) ;; *) output=$PWD/$output ;; esac
 cd "$(dirname "$0")" || exit 1
-output=${1:-measured.json}
+output=${output:-$PWD/measured.json}
+# That the file cannot be written is said now, and not after ten minutes.
+if [ -d "$output" ] || ! true >"$output.part"; then
+    echo "measure.sh: cannot write $output" >&2
+    exit 1
+fi
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" "$output.part"' EXIT
 export BEFIT_CALIBRATION="$work/host.machine"
 began=$(date +%s)
 # What befit counts, too: of a share of the CPUs, which nproc does not know, as many as it has.
@@ -88,5 +95,11 @@ model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -d '"\\
         separator=","
     done
     printf ']}\n'
-} >"$work/all" && mv "$work/all" "$output" &&
+} >"$work/all"
+if cp "$work/all" "$output.part" && mv "$output.part" "$output"; then
     echo "measure.sh: $output after $(($(date +%s) - began)) s" >&2
+else
+    trap - EXIT
+    echo "measure.sh: cannot write $output; the results are in $work/all" >&2
+    exit 1
+fi

@@ -1,0 +1,85 @@
+//! The script of a bundle, with stubs in place of the programs that it runs.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+/// Says what it was called with; its pool has two threads.
+const PEERS: &str = r#"echo "peers $*" >>"$FOLDER/calls"
+case $1 in threads) echo 2 ;; *) echo '{}' ;; esac"#;
+/// Its calibration leaves a file.
+const BEFIT: &str = r#"echo "befit $*" >>"$FOLDER/calls"
+[ "$1" != calibrate ] || while [ $# -gt 0 ]; do
+    if [ "$1" = --output ]; then echo machine >"$2"; fi
+    shift
+done
+echo '{}'"#;
+
+/// An empty folder with the script and the stubs in `bundle`.
+fn folder(name: &str, befit: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    let bundle = folder.join("bundle");
+    fs::create_dir_all(&bundle).unwrap();
+    fs::create_dir(folder.join("tmp")).unwrap();
+    let script = include_str!("../src/bundle/measure.sh").to_owned();
+    let stub = |text: &str| format!("#!/bin/sh\n{text}\n");
+    for (name, text) in [("measure.sh", script), ("befit", stub(befit)), ("peers", stub(PEERS))] {
+        let file = bundle.join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+/// The script, called in `folder`.
+fn script(folder: &Path, output: &[&str]) -> Command {
+    let mut command = Command::new("bundle/measure.sh");
+    command.current_dir(folder).args(output).stderr(Stdio::null()).stdout(Stdio::null());
+    command.env("FOLDER", folder).env("TMPDIR", folder.join("tmp"));
+    command
+}
+
+fn calls(folder: &Path) -> String {
+    fs::read_to_string(folder.join("calls")).unwrap_or_default()
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).unwrap().next().is_none()
+}
+
+#[test]
+fn the_file_lies_where_the_caller_says() {
+    let folder = folder("place", BEFIT);
+    assert!(script(&folder, &["mine.json"]).status().unwrap().success());
+    let text = fs::read_to_string(folder.join("mine.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&document["threads"], &document["predicted"]), (&2.into(), &serde_json::json!({})));
+    assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.json.part").exists());
+    assert!(script(&folder, &[]).status().unwrap().success());
+    assert_eq!(fs::read_to_string(folder.join("bundle/measured.json")).unwrap(), text);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let folder = folder("refused", BEFIT);
+    for output in ["nowhere/mine.json", "tmp"] {
+        assert_eq!(script(&folder, &[output]).status().unwrap().code(), Some(1), "{output}");
+    }
+    assert_eq!(calls(&folder), "");
+}
+
+#[test]
+fn results_are_kept_where_the_file_cannot_be_written_in_the_end() {
+    let folder = folder("kept", &format!("{BEFIT}\nrm -rf \"$FOLDER/gone\""));
+    fs::create_dir(folder.join("gone")).unwrap();
+    assert_eq!(script(&folder, &["gone/mine.json"]).status().unwrap().code(), Some(1));
+    let work = fs::read_dir(folder.join("tmp")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(work.join("all")).unwrap();
+    assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+}
