@@ -5,6 +5,8 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -82,4 +84,30 @@ fn results_are_kept_where_the_file_cannot_be_written_in_the_end() {
     let work = fs::read_dir(folder.join("tmp")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(work.join("all")).unwrap();
     assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+}
+
+#[test]
+fn asked_to_end_the_script_asks_once_what_it_runs_and_leaves_nothing() {
+    let slow = r#"if [ "$1" = verify ]; then
+    trap 'echo asked >>"$FOLDER/calls"' INT TERM
+    echo verify >>"$FOLDER/calls"
+    for _ in 1 2 3 4 5 6 7 8 9; do
+        sleep 0.1
+        ! grep -q asked "$FOLDER/calls" || break
+    done
+    sleep 0.3
+    exit 130
+fi"#;
+    let folder = folder("ended", &format!("{slow}\n{BEFIT}"));
+    let mut script = script(&folder, &["mine.json"]).spawn().unwrap();
+    while !calls(&folder).contains("verify") {
+        assert!(script.try_wait().unwrap().is_none(), "it ended by itself");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let pid = script.id().to_string();
+    assert!(Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success());
+    assert_eq!(script.wait().unwrap().code(), Some(130));
+    assert_eq!(calls(&folder).matches("asked").count(), 1, "{}", calls(&folder));
+    assert!(!calls(&folder).contains("peers fib"), "{}", calls(&folder));
+    assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.json.part").exists());
 }

@@ -24,11 +24,40 @@ within() {
     if [ "$left" -lt "$1" ]; then echo "$left"; else echo "$1"; fi
 }
 
+# limited SECONDS COMMAND...: runs it for so long at most; nothing that it starts stays behind.
+# It is asked to end once, in a session of its own: befit ends at once when asked a second time.
+limited() {
+    # shellcheck disable=SC2086
+    setsid timeout $foreground -k 15 "$@" &
+    child=$!
+    wait "$child"
+    code=$?
+    kill -s KILL -- "-$child" 2>/dev/null
+    child=""
+    return "$code"
+}
+
+# stopped: asks what runs to end, waits until it has, and ends.
+stopped() {
+    trap '' INT TERM HUP
+    if [ -n "$child" ]; then
+        kill "$child" 2>/dev/null
+        wait "$child"
+        kill -s KILL -- "-$child" 2>/dev/null
+    fi
+    exit 130
+}
+child=""
+# GNU's timeout would signal the session, too; busybox's never does.
+foreground=""
+! timeout --foreground 1 true 2>/dev/null || foreground=--foreground
+trap stopped INT TERM HUP
+
 # part NAME SECONDS COMMAND...: runs it for so long, and keeps its JSON, or null.
 part() {
     name=$1 limit=$(within "$2")
     shift 2
-    if [ "$limit" -lt 1 ] || ! timeout "$limit" "$@" >"$work/$name.json"; then
+    if [ "$limit" -lt 1 ] || ! limited "$limit" "$@" >"$work/$name.json"; then
         echo "measure.sh: $name failed, or there was no time left: $*" >&2
         echo null >"$work/$name.json"
     fi
@@ -38,7 +67,7 @@ part() {
 verified() {
     limit=$(within "$1")
     shift
-    [ "$limit" -lt 1 ] || BEFIT_CACHE="$work/cache" timeout --signal INT --kill-after 15 "$limit" \
+    [ "$limit" -lt 1 ] || limited "$limit" env BEFIT_CACHE="$work/cache" \
         ./befit verify "$@" --repeats 3 --seeds 1 --no-suspect --format json \
         --output "$work/verified.json" || echo "measure.sh: befit verify did not end" >&2
     [ -s "$work/verified.json" ] || echo null >"$work/verified.json"
