@@ -111,3 +111,13 @@ fi"#;
     assert!(!calls(&folder).contains("peers fib"), "{}", calls(&folder));
     assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.json.part").exists());
 }
+
+#[test]
+fn a_machine_that_was_not_calibrated_has_no_prediction() {
+    let folder = folder("uncalibrated", "echo \"befit $*\" >>\"$FOLDER/calls\"; echo '{}'");
+    assert!(script(&folder, &["mine.json"]).status().unwrap().success());
+    let text = fs::read_to_string(folder.join("mine.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert!(document["predicted"].is_null() && document["measured"].is_object(), "{text}");
+    assert!(!calls(&folder).contains("befit sim"), "{}", calls(&folder));
+}

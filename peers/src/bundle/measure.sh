@@ -58,9 +58,14 @@ part() {
     name=$1 limit=$(within "$2")
     shift 2
     if [ "$limit" -lt 1 ] || ! limited "$limit" "$@" >"$work/$name.json"; then
-        echo "measure.sh: $name failed, or there was no time left: $*" >&2
-        echo null >"$work/$name.json"
+        missing "$name" "it failed, or there was no time left: $*"
     fi
+}
+
+# missing NAME WHY: the part is null.
+missing() {
+    echo "measure.sh: no $1: $2" >&2
+    echo null >"$work/$1.json"
 }
 
 # verified SECONDS ARGUMENTS...: befit verify for so long; what it has done by then counts.
@@ -87,8 +92,12 @@ echo "measure.sh: idle pools" >&2
 part idle 120 ./peers idle --threads "2,$threads,$((4 * threads))" --repeats 1 --format json \
     --runtimes befit-ws,befit-sb,befit-auto,rayon,chili
 echo "measure.sh: a prediction, and the same program on threads" >&2
-part predicted 120 ./befit sim rrm.befit --machine host --sched ws,pws,sb,sb-d,auto --no-tries \
-    --seeds 3 --format json
+if [ -s "$BEFIT_CALIBRATION" ]; then
+    part predicted 120 ./befit sim rrm.befit --machine host --sched ws,pws,sb,sb-d,auto \
+        --no-tries --seeds 3 --format json
+else
+    missing predicted "the machine was not calibrated"
+fi
 part measured 60 ./befit run rrm --n 1000000 --sched ws,pws,sb,sb-d,auto --format json
 echo "measure.sh: predictions of kernels, and the same on threads" >&2
 counts=$(echo $powers | tr ' ' ',')
