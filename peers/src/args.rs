@@ -218,8 +218,24 @@ fn idle(arguments: IdleArguments) -> Command {
     }
     let runtimes = if runtimes.is_empty() { RuntimeKind::with_pools() } else { runtimes };
     let (repeats, count_instructions) = (arguments.repeats.get(), arguments.instructions);
-    let plan = Plan { workloads, runtimes, threads, repeats, count_instructions };
+    let plan = Plan {
+        workloads: distinct(workloads),
+        runtimes: distinct(runtimes),
+        threads: distinct(threads),
+        repeats,
+        count_instructions,
+    };
     Command::Idle { plan, format: arguments.format }
+}
+
+/// The first of equal ones, in their order.
+fn distinct<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    all.into_iter().fold(Vec::new(), |mut kept, one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+        kept
+    })
 }
 
 /// The first paragraph of clap's message, without line breaks.
@@ -286,6 +302,15 @@ mod tests {
         }
         let Ok(Command::Bundle { folder }) = parsed("bundle out") else { panic!() };
         assert_eq!(folder, PathBuf::from("out"));
+    }
+
+    #[test]
+    fn idle_pools_that_are_named_twice_are_measured_once() {
+        let line = "idle --threads 2,8,2 --workloads join,wake,join --runtimes rayon,chili,rayon";
+        let Ok(Command::Idle { plan, .. }) = parsed(line) else { panic!() };
+        assert_eq!(plan.threads, [2, 8]);
+        assert_eq!(plan.workloads, [Workload::Join, Workload::Wake]);
+        assert_eq!(plan.runtimes, [RuntimeKind::Rayon, RuntimeKind::Chili]);
     }
 
     #[test]
