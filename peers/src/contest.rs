@@ -63,13 +63,14 @@ impl Spread {
 /// Runs `timed` on each of `runtimes` `repeats` times.
 ///
 /// # Errors
-/// The first [`Error::Failed`] or [`Error::Arguments`]. A runtime that cannot be built is no error
-/// but an entry that says so.
+/// [`Error::Size`]; the first [`Error::Failed`] or [`Error::Arguments`]. A runtime that cannot be
+/// built is no error but an entry that says so.
 pub(crate) fn hold(
     timed: TimedRun,
     runtimes: &[RuntimeKind],
     repeats: usize,
 ) -> Result<Results, Error> {
+    timed.program.check(timed.n)?;
     let own = own_program()?;
     let ready: Vec<Result<PathBuf, String>> = cpp::prepare(runtimes, &own);
     let mut seconds = vec![Vec::new(); runtimes.len()];

@@ -31,7 +31,7 @@ pub(crate) enum Error {
     Arguments(String),
     /// A program cannot have this size.
     #[error("{program}: n = {n} cannot be; {rule}")]
-    Size { program: &'static str, n: usize, rule: &'static str },
+    Size { program: String, n: usize, rule: &'static str },
     /// The input does not fit in memory.
     #[error("there is not enough memory for n = {0}; give a smaller --n")]
     Memory(usize),

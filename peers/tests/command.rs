@@ -81,6 +81,17 @@ fn a_size_that_cannot_be_is_said_as_by_a_single_run() {
     assert_eq!(said.trim_end(), "peers: matmul: n = 100 cannot be; a power of two, at most 32768");
 }
 
+#[test]
+fn a_size_that_programs_in_cpp_refuse_is_refused_before_they_start() {
+    let most = u64::MAX;
+    for line in [format!("skynet --n {most}"), "heat --n 2".to_owned(), "fib --n 61".to_owned()] {
+        let output = peers(&format!("{line} --repeats 1 --runtimes serial-c++,tbb"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {said}");
+        assert!(said.contains(" cannot be; "), "{line}: {said}");
+    }
+}
+
 /// With CMake, a compiler and the libraries the programs in C++ are right; without, the rest is
 /// printed all the same.
 #[test]

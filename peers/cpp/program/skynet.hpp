@@ -16,8 +16,8 @@ inline std::uint64_t skynet(std::uint64_t first, std::uint64_t leaves)
 inline double run(Runtime& runtime, std::size_t n)
 {
     std::size_t power = 1;
-    while (power < n) power *= branches;
-    require(n == power && n <= 1000000000, "skynet: n must be a power of ten, at most 10^9");
+    while (power < n && power < 1000000000) power *= branches;
+    require(n == power, "skynet: n must be a power of ten, at most 10^9");
     std::uint64_t found = 0;
     const double seconds = timed(runtime, [&] { found = skynet(0, opaque(std::uint64_t{n})); });
     require(found == std::uint64_t{n} * (n - 1) / 2, "skynet: wrong result");

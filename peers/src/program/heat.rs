@@ -23,9 +23,6 @@ const MODE: f64 = 3.0;
 type Row = [f64; COLUMNS];
 
 pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
-    if n < 3 {
-        return Err(Error::Size { program: "heat", n, rule: "at least 3 rows" });
-    }
     let angle = |lines: usize| MODE * PI / (lines - 1) as f64;
     let across: Row = array::from_fn(|j| (angle(COLUMNS) * j as f64).sin());
     let mut from = filled(n, |i| across.map(|x| x * (angle(n) * i as f64).sin()))?;

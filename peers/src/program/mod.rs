@@ -105,6 +105,26 @@ impl Program {
         matches!(self, Self::Skynet | Self::Nqueens)
     }
 
+    /// Refuses a size that it cannot have on any runtime.
+    ///
+    /// # Errors
+    /// [`Error::Size`].
+    pub(crate) fn check(self, n: usize) -> Result<(), Error> {
+        let (fits, rule) = match self {
+            Self::Fib | Self::FibSized | Self::FibTask | Self::Fib100ns => (n <= 60, "at most 60"),
+            Self::Skynet => {
+                let is_power = n > 0 && 10_usize.pow(n.ilog10()) == n;
+                (is_power && n <= 1_000_000_000, "a power of ten, at most 10^9")
+            }
+            Self::Spawn => (n.is_power_of_two() && n <= 1 << 30, "a power of two, at most 2^30"),
+            Self::Nqueens => (n <= 16, "at most 16"),
+            Self::Matmul => (n.is_power_of_two() && n <= 1 << 15, "a power of two, at most 32768"),
+            Self::Rrm | Self::Quicksort => (true, ""),
+            Self::Heat => (n >= 3, "at least 3 rows"),
+        };
+        if fits { Ok(()) } else { Err(Error::Size { program: self.name(), n, rule }) }
+    }
+
     /// Runs it on `runtime` with inputs of these sizes in turn; returns the time of the last.
     ///
     /// # Errors
@@ -114,6 +134,7 @@ impl Program {
     }
 
     fn run_once<R: Runtime>(self, runtime: &R, n: usize) -> Result<Duration, Error> {
+        self.check(n)?;
         match self {
             Self::Fib => fib::plain(runtime, n),
             Self::FibSized => fib::sized::<R, 0>(runtime, n),

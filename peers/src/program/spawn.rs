@@ -11,9 +11,6 @@ use super::{checked, filled, timed};
 use crate::{Error, runtime::Runtime};
 
 pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
-    if !(n.is_power_of_two() && n <= 1 << 30) {
-        return Err(Error::Size { program: "spawn", n, rule: "a power of two, at most 2^30" });
-    }
     let marks = filled(n, |_| AtomicU8::new(0))?;
     let (time, ()) = timed(runtime, None, |cx| {
         R::spawn_tree(cx, 0, black_box(n), &|leaf| marks[leaf].store(1, Relaxed));
