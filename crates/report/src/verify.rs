@@ -62,7 +62,7 @@ fn table(verified: &Verified, width: Width) -> String {
             suspect.error,
             suspect.error_before
         );
-    } else if verified.far > 0 {
+    } else if verified.searched && verified.far > 0 {
         let _ = writeln!(
             text,
             "no single figure of the machine, doubled or halved, puts more programs within range"
@@ -121,4 +121,51 @@ fn contradicted(contradiction: &Contradiction) -> String {
         line += ", but that differs too much to be trusted: leave the machine alone";
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_lab::{LearntWork, Spread, VerifyMachine};
+    use befit_sched::SchedulerKind;
+
+    use super::*;
+
+    /// A program that takes twice as long as predicted.
+    fn far() -> Verified {
+        let spread = |time| Spread { min: time, median: time, max: time };
+        let result = VerifyResult {
+            program: "rrm".to_owned(),
+            command: "rrm".to_owned(),
+            threads: 2,
+            scheduler: SchedulerKind::Ws,
+            predicted: 1.0,
+            predicted_spread: spread(1.0),
+            measured: spread(2.0),
+            runs: 1,
+            as_described: true,
+            ratio: 0.5,
+            verdict: Verdict::of(0.5),
+            predicted_speed_up: 1.0,
+            measured_speed_up: 1.0,
+            work: LearntWork { from: "rrm".to_owned(), share: 1.0, same: true },
+        };
+        let [name, asked, figures, tree] = ["here", "host", "as given", ""].map(str::to_owned);
+        Verified {
+            machine: VerifyMachine { name, asked, figures, tree },
+            befit: "0.1.0",
+            results: vec![result],
+            within: 0,
+            far: 1,
+            failed: Vec::new(),
+            contradicted: None,
+            suspect: None,
+            searched: true,
+        }
+    }
+
+    #[test]
+    fn that_no_figure_explains_the_ratios_is_said_only_after_a_search() {
+        let says = |verified: &Verified| table(verified, Width::ANY).contains("no single figure");
+        assert!(says(&far()) && !says(&Verified { searched: false, ..far() }));
+    }
 }

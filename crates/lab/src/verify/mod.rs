@@ -153,10 +153,13 @@ impl VerifyPlan {
         verified.failed = failed.iter().map(ToString::to_string).collect();
         let are_good = verified.results.iter().all(|result| result.verdict == Verdict::Good);
         if self.suspects && !are_good && !interrupt.is_raised() {
-            verified.suspect = match self.suspect(&done, &verified.results, interrupt, progress) {
-                Err(LabError::Interrupted) => None,
-                suspect => suspect?,
-            };
+            match self.suspect(&done, &verified.results, interrupt, progress) {
+                Err(LabError::Interrupted) => {}
+                suspect => {
+                    verified.suspect = suspect?;
+                    verified.searched = true;
+                }
+            }
         }
         Ok(verified)
     }

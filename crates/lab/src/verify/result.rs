@@ -33,6 +33,8 @@ pub struct Verified {
     pub contradicted: Option<Vec<Contradiction>>,
     /// The figure of the machine that may be wrong, where one explains what is out of range.
     pub suspect: Option<Suspect>,
+    /// A suspect was looked for, to the end.
+    pub searched: bool,
 }
 
 /// The machine that stood for this one.
@@ -219,7 +221,8 @@ impl Verified {
         let (within, far) = (count(Verdict::Good), count(Verdict::Far));
         let befit = env!("CARGO_PKG_VERSION");
         let failed = Vec::new();
-        Self { machine, befit, results, within, far, failed, contradicted: None, suspect: None }
+        let (contradicted, suspect, searched) = (None, None, false);
+        Self { machine, befit, results, within, far, failed, contradicted, suspect, searched }
     }
 
     /// True if nine tenths of the predictions are within 0.8 to 1.25, and none is outside of 0.67
