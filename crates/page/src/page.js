@@ -231,7 +231,7 @@ function explain(place, part) {
 
 // A number in three digits.
 function short(value) {
-    return value >= 100 ? value.toFixed(0) : value.toPrecision(3).replace(/\.?0+$/, '');
+    return value >= 100 ? value.toFixed(0) : `${Number(value.toPrecision(3))}`;
 }
 
 function tree(data, narrow) {
