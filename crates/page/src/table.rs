@@ -1,5 +1,7 @@
 //! The values of a plot as a table, for those who would rather read them.
 
+use std::collections::HashSet;
+
 use crate::{Axis, Plot, PlotKind, Point, Tree, html};
 
 /// Rows beyond these are left out, and that is said.
@@ -22,22 +24,20 @@ pub(crate) fn of_plot(plot: &Plot) -> String {
         }
         PlotKind::Points => points(plot),
         _ => {
-            let mut xs: Vec<&str> = Vec::new();
-            for point in plot.series.iter().flat_map(|series| &series.points) {
-                if !xs.contains(&&*point.x) && xs.len() <= MOST {
-                    xs.push(&point.x);
-                }
-            }
+            let points = plot.series.iter().flat_map(|series| &series.points);
+            let mut seen = HashSet::new();
+            let xs = points.map(|point| &*point.x).filter(|x| seen.insert(*x));
+            let xs: Vec<&str> = xs.collect();
             let head = std::iter::once(plot.x.title.clone());
             let head = head.chain(plot.series.iter().map(|series| series.name.clone()));
-            let rows = xs.iter().map(|x| {
+            let rows = xs.iter().take(MOST).map(|x| {
                 let cells = plot.series.iter().map(|series| {
                     let found = series.points.iter().find(|point| point.x == *x);
                     found.map_or_else(String::new, value)
                 });
                 std::iter::once((*x).to_owned()).chain(cells).collect()
             });
-            table(head.collect(), rows.collect())
+            cut(head.collect(), rows.collect(), xs.len())
         }
     }
 }
@@ -109,6 +109,11 @@ fn number(value: f64) -> String {
 
 fn table(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let all = rows.len();
+    cut(head, rows, all)
+}
+
+/// The first of `rows`, of `all` in all.
+fn cut(head: Vec<String>, rows: Vec<Vec<String>>, all: usize) -> String {
     let shown: Vec<_> = rows.into_iter().take(MOST).map(|row| ("", row)).collect();
     let text = html::table(&head, &shown);
     if all > MOST { text + &format!("<p>The first {MOST} of {all} rows.</p>\n") } else { text }
@@ -165,6 +170,6 @@ mod tests {
     #[test]
     fn a_long_table_is_cut_and_says_so() {
         let series = vec![Series::new("a", (0..2000).map(|x| (x, 1.0)))];
-        assert!(of_plot(&plot(PlotKind::Lines, series)).contains("The first 500 of"));
+        assert!(of_plot(&plot(PlotKind::Lines, series)).contains("The first 500 of 2000 rows."));
     }
 }
