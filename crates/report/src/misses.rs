@@ -180,13 +180,13 @@ fn one_line(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use befit_lab::DataBlock;
     use befit_machine::{Bytes, Cycles};
 
     use super::*;
 
-    fn misses() -> ProgramMisses {
+    pub(crate) fn misses() -> ProgramMisses {
         let shares = |memory, other_caches| Shares { memory, other_caches, ..Shares::default() };
         let line = |file: &str, line, shares| CodeLine {
             file: Some(file.to_owned()),

@@ -1,6 +1,8 @@
 //! The page of a comparison: the tables' figures as plots, and what one run under each scheduler
 //! looked like.
 
+use std::{cmp::Reverse, collections::BTreeMap};
+
 use befit_lab::{Conclusion, Look, Looked, MissesBy, ProgramMisses, Shares, Summary};
 use befit_machine::{ClusterId, Level, Machine};
 use befit_page::{Axis, Node, Page, Part, Plot, PlotKind, Point, Series, Tree};
@@ -97,11 +99,9 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
     };
     let places: Vec<_> = misses.code.iter().take(PLACES).collect();
     let name = |file: &Option<String>, line| at(file.as_deref(), line, "not known");
-    let series = |title: &str, of: fn(&Shares) -> u64| {
-        let points = places
-            .iter()
-            .map(|place| (name(&place.file, place.line), of(&place.shares) as f64 / 1e6));
-        Series::new(title, points)
+    let lines = by_line(misses);
+    let series = |title: &str, of: fn(&Counts) -> u64| {
+        Series::new(title, lines.iter().map(|(name, counts)| (name, of(counts) as f64 / 1e6)))
     };
     let plot = Plot::new(
         format!("{what}, under {}", misses.scheduler),
@@ -109,8 +109,8 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
         Axis::linear("line"),
         "millions of cache lines",
         [
-            series("from memory", |shares| shares.memory),
-            series("from other last-level caches", |shares| shares.other_caches),
+            series("from memory", |counts| counts.0),
+            series("from other last-level caches", |counts| counts.1),
         ],
     );
     let columns = |first, second| {
@@ -145,6 +145,23 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
         Part::Plot(plot),
         Part::Html(code + &data),
     ]
+}
+
+/// Lines of cache from memory, and from other last-level caches.
+type Counts = (u64, u64);
+
+/// The lines of the source with most misses, each in all functions that it is part of.
+fn by_line(misses: &ProgramMisses) -> Vec<(String, Counts)> {
+    let mut lines: BTreeMap<String, Counts> = BTreeMap::new();
+    for place in &misses.code {
+        let counts = lines.entry(at(place.file.as_deref(), place.line, "not known")).or_default();
+        counts.0 += place.shares.memory;
+        counts.1 += place.shares.other_caches;
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by_key(|(_, counts)| Reverse(counts.0 + counts.1));
+    lines.truncate(PLACES);
+    lines
 }
 
 /// What single runs looked like.
@@ -309,6 +326,20 @@ mod tests {
         let scheduler = SchedulerKind::Sb;
         let runs = vec![Looked { scheduler, time: Cycles(100), trace }];
         Look { machine, speed: vec![(scheduler, vec![(1, 400), (4, 100)])], runs }
+    }
+
+    #[test]
+    fn a_line_that_two_functions_have_is_one_bar_of_their_sum() {
+        let mut misses = crate::misses::tests::misses();
+        let mut again = misses.code[1].clone();
+        again.function = Some("other".to_owned());
+        again.shares.memory = 4_000_000;
+        misses.code.push(again);
+        let lines = by_line(&misses);
+        let (first, second) = (&lines[0], &lines[1]);
+        assert_eq!((first.0.as_str(), first.1), ("src/a.rs:3", (4_000_007, 0)));
+        assert_eq!((second.0.as_str(), second.1), ("src/main.rs:12", (3_000_000, 1_000_000)));
+        assert_eq!(lines.len(), 3);
     }
 
     #[test]
