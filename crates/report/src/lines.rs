@@ -130,11 +130,51 @@ fn described(program: &Program, class: &Class) -> (String, String) {
 
 /// A place without type arguments and what all closures end in, and its last two names.
 fn short(place: &str) -> String {
-    let plain = place.split('<').next().unwrap_or_default();
+    let plain = without_types(place);
     let names = plain.split("::").filter(|name| !name.is_empty() && *name != "{{closure}}");
     let names: Vec<&str> = names.collect();
     match names.len() {
         0 => "the program".to_owned(),
         many => names[many.saturating_sub(2)..].join("::"),
+    }
+}
+
+/// `place` without type arguments, and of `<A as B>` at its begin only `A`.
+fn without_types(place: &str) -> String {
+    let (mut plain, mut depth, mut in_trait, mut before) = (String::new(), 0_u32, false, ' ');
+    for (at, c) in place.char_indices() {
+        match c {
+            '<' if at == 0 => {}
+            '<' => depth += 1,
+            '>' if before == '-' => {} // the arrow of a function's type
+            '>' if depth > 0 => depth -= 1,
+            '>' => in_trait = false,
+            _ if depth > 0 || in_trait => {}
+            ' ' if place[at..].starts_with(" as ") => in_trait = true,
+            _ => plain.push(c),
+        }
+        before = c;
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_place_is_its_last_two_names_without_types() {
+        for (place, name) in [
+            ("mine::sort::{{closure}}", "mine::sort"),
+            ("mine::sort::<f64>::{{closure}}::{{closure}}", "mine::sort"),
+            ("<mine::Dense as mine::Solver>::solve::{{closure}}", "Dense::solve"),
+            ("<mine::Pair<A, B> as mine::Of<C>>::solve", "Pair::solve"),
+            ("<mine::Dense>::solve", "Dense::solve"),
+            ("mine::Matrix<f64>::multiply::{{closure}}", "Matrix::multiply"),
+            ("mine::Each<fn(u32) -> Vec<u8>>::run", "Each::run"),
+            ("", "the program"),
+        ] {
+            assert_eq!(short(place), name, "{place}");
+        }
     }
 }
