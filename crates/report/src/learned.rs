@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use befit_lab::{Errors, LearnedSite, LearnedSizes};
 
-use crate::{Format, ReportError, Width, columns::Columns, csv, json, sizes::bytes};
+use crate::{Format, ReportError, Width, columns::Columns, csv, json, sizes::bytes, width::end_of};
 
 /// Writes `sizes` as text that ends in a line feed. The table is for reading; JSON is the contract
 /// `befit.learned-sizes/1`; CSV has the sites of the JSON, a row each.
@@ -52,11 +52,7 @@ fn tables(sizes: &LearnedSizes, width: Width) -> String {
 
 fn place(site: &LearnedSite) -> String {
     let name = site.source.as_ref().unwrap_or(&site.name);
-    let length = name.chars().count();
-    match length.checked_sub(LONGEST) {
-        Some(left_out @ 1..) => format!("…{}", name.chars().skip(left_out).collect::<String>()),
-        _ => name.clone(),
-    }
+    end_of(name, LONGEST)
 }
 
 fn of(site: &LearnedSite, value: f64) -> String {

@@ -10,6 +10,7 @@ use crate::{
     comparison::recorded,
     csv, json,
     sizes::bytes,
+    width::end_of,
 };
 
 /// Writes `misses` as text that ends in a line feed, the table with at most `rows` rows of either
@@ -120,13 +121,7 @@ fn table(
 /// `src/main.rs:12`, the end of it where it is long.
 pub(crate) fn at(file: Option<&str>, line: Option<u32>, unknown: &str) -> String {
     let (Some(file), Some(line)) = (file, line) else { return unknown.to_owned() };
-    let name = format!("{file}:{line}");
-    let length = name.chars().count();
-    if length <= LONGEST {
-        return name;
-    }
-    let end: String = name.chars().skip(length + 1 - LONGEST).collect();
-    format!("…{end}")
+    end_of(&format!("{file}:{line}"), LONGEST)
 }
 
 /// The lines of code in the format of valgrind's callgrind, version 1, which KCachegrind opens:
