@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -21,6 +22,13 @@ const BEFIT: &str = r#"echo "befit $*" >>"$FOLDER/calls"
     shift
 done
 echo '{}'"#;
+
+/// One test at a time: a file that is being written cannot be run, and a process that another test
+/// starts meanwhile has it open for a moment.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// An empty folder with the script and the stubs in `bundle`.
 fn folder(name: &str, befit: &str) -> PathBuf {
@@ -41,8 +49,13 @@ fn folder(name: &str, befit: &str) -> PathBuf {
 
 /// The script, called in `folder`.
 fn script(folder: &Path, output: &[&str]) -> Command {
-    let mut command = Command::new("bundle/measure.sh");
-    command.current_dir(folder).args(output).stderr(Stdio::null()).stdout(Stdio::null());
+    let mut command = Command::new("/bin/sh");
+    command
+        .arg("bundle/measure.sh")
+        .current_dir(folder)
+        .args(output)
+        .stderr(Stdio::null())
+        .stdout(Stdio::null());
     command.env("FOLDER", folder).env("TMPDIR", folder.join("tmp"));
     command
 }
@@ -57,6 +70,7 @@ fn is_empty(folder: &Path) -> bool {
 
 #[test]
 fn the_file_lies_where_the_caller_says() {
+    let _alone = alone();
     let folder = folder("place", BEFIT);
     assert!(script(&folder, &["mine.json"]).status().unwrap().success());
     let text = fs::read_to_string(folder.join("mine.json")).unwrap();
@@ -69,6 +83,7 @@ fn the_file_lies_where_the_caller_says() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let _alone = alone();
     let folder = folder("refused", BEFIT);
     for output in ["nowhere/mine.json", "tmp"] {
         assert_eq!(script(&folder, &[output]).status().unwrap().code(), Some(1), "{output}");
@@ -78,6 +93,7 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
 
 #[test]
 fn results_are_kept_where_the_file_cannot_be_written_in_the_end() {
+    let _alone = alone();
     let folder = folder("kept", &format!("{BEFIT}\nrm -rf \"$FOLDER/gone\""));
     fs::create_dir(folder.join("gone")).unwrap();
     assert_eq!(script(&folder, &["gone/mine.json"]).status().unwrap().code(), Some(1));
@@ -88,12 +104,14 @@ fn results_are_kept_where_the_file_cannot_be_written_in_the_end() {
 
 #[test]
 fn asked_to_end_the_script_asks_once_what_it_runs_and_leaves_nothing() {
+    let _alone = alone();
     let slow = r#"if [ "$1" = verify ]; then
     trap 'echo asked >>"$FOLDER/calls"' INT TERM
     echo verify >>"$FOLDER/calls"
-    for _ in 1 2 3 4 5 6 7 8 9; do
+    left=600
+    while [ $left -gt 0 ] && ! grep -q asked "$FOLDER/calls"; do
         sleep 0.1
-        ! grep -q asked "$FOLDER/calls" || break
+        left=$((left - 1))
     done
     sleep 0.3
     exit 130
@@ -105,7 +123,7 @@ fi"#;
         thread::sleep(Duration::from_millis(10));
     }
     let pid = script.id().to_string();
-    assert!(Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
     assert_eq!(script.wait().unwrap().code(), Some(130));
     assert_eq!(calls(&folder).matches("asked").count(), 1, "{}", calls(&folder));
     assert!(!calls(&folder).contains("peers fib"), "{}", calls(&folder));
@@ -114,6 +132,7 @@ fi"#;
 
 #[test]
 fn a_machine_that_was_not_calibrated_has_no_prediction() {
+    let _alone = alone();
     let folder = folder("uncalibrated", "echo \"befit $*\" >>\"$FOLDER/calls\"; echo '{}'");
     assert!(script(&folder, &["mine.json"]).status().unwrap().success());
     let text = fs::read_to_string(folder.join("mine.json")).unwrap();

@@ -3,9 +3,10 @@
 
     tests/oracle/run.py
 
-Every case is one core, LRU, non-inclusive. A trace goes through `cargo run --example replay` and
-through the other model. Compared are the misses of each level, those of stores (cachegrind), the
-lines written back from each level and memory's reads and writes (pycachesim), to within 0.1 %.
+Every case is one core, LRU, non-inclusive. A trace goes through the example `replay`, which is built
+as the workspace's tests are, and through the other model. Compared are the misses of each level,
+those of stores (cachegrind), the lines written back from each level and memory's reads and writes
+(pycachesim), to within 0.1 %.
 
 pycachesim brings a written-back line that the next cache no longer has in by a load, and counts
 that as one of its misses; befit's write-back brings the line in and is no miss. How many there are
@@ -55,10 +56,8 @@ def replay(levels, trace):
     """Figures of befit's model: misses, store misses and write-backs per level. `trace`: (is_write, address)."""
     caches = " ".join(f"l{n}:1(size={sets * ways * 64} ways={ways})" for n, sets, ways in reversed(levels))
     text = "".join(f"{'w' if write else 'r'} {address}\n" for write, address in trace)
-    command = ["cargo", "run", "--quiet", "--release", "-p", "befit-cache", "--example", "replay", "--", f"{caches} pu:1"]
-    out = subprocess.run(
-        command, cwd=ROOT, input=text, text=True, stdout=subprocess.PIPE, check=True
-    ).stdout
+    command = [TARGET / "debug/examples/replay", f"{caches} pu:1"]
+    out = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
     rows = [line.split() for line in out.splitlines()]
     figures = {}
     for level, *counts in rows:
@@ -163,6 +162,9 @@ def against_cachegrind():
 
 
 def main():
+    # As the tests build it, so that it is not built twice.
+    build = ["cargo", "build", "--quiet", "--workspace", "--example", "replay"]
+    subprocess.run(build, cwd=ROOT, check=True)
     print(f"{'trace':24} {'oracle':12} {'figure':16} {'theirs':>10} {'befit':>10} {'off':>11}")
     against_pycachesim()
     against_cachegrind()

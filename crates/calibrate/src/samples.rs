@@ -46,8 +46,8 @@ impl Figure {
         Self { halves: (first, second), ..of(samples) }
     }
 
-    /// By how much the halves differ, as a share of the smaller one: infinite where that is nothing,
-    /// or less, as a difference of times may be.
+    /// By how much the halves differ, as a share of the smaller one: infinite where that is
+    /// nothing, or less, as a difference of times may be.
     pub fn spread(&self) -> f64 {
         let (first, second) = self.halves;
         let smaller = first.min(second);

@@ -4,7 +4,7 @@ use crate::{CatalogError, Setting, settings};
 
 /// The kernels whose n counts the rows of a square: their data grow with n².
 const SQUARES: [&str; 4] = ["matmul", "ge", "ge-ub", "mandelbrot"];
-/// The kernel whose work grows with n³, and its touches nearly as fast.
+/// The kernel that simulations shrink though its n is small: of order 5120, it has 10¹¹ operations.
 const MATMUL: &str = "matmul";
 /// The largest default n that is simulated as it is.
 const MOST_SIMULATED: usize = 50_000_000;
@@ -129,7 +129,7 @@ impl Kernel {
 
     /// The n of a smaller run of the same program, from which the work of one of size `n` is
     /// learnt: a quarter of it, or an eighth where that cuts the data in the same way; half, for
-    /// `matmul`, whose work grows most; of n that stands in an exponent, two less.
+    /// `matmul`, of which that is an eighth of the work; of n that stands in an exponent, two less.
     pub fn learning_n(&self, n: usize) -> usize {
         let smaller = if EXPONENTIAL.contains(&self.name) {
             n.saturating_sub(2)
@@ -160,6 +160,16 @@ mod tests {
             let kernel = Kernel::find(name).unwrap();
             assert!(n <= kernel.default_n && kernel.verified_n() == n, "{name}");
         }
+    }
+
+    #[test]
+    fn squares_have_as_many_times_less_data_as_they_are_shrunk_by() {
+        for name in ["matmul", "ge", "ge-ub", "mandelbrot"] {
+            let kernel = Kernel::find(name).unwrap();
+            assert_eq!(kernel.shrunk_n(16), kernel.default_n / 4, "{name}");
+        }
+        let heat = Kernel::find("heat").unwrap();
+        assert_eq!(heat.shrunk_n(16), heat.default_n / 16);
     }
 
     #[test]

@@ -78,12 +78,14 @@ fn with_sites(mut table: SizeTable, sites: Vec<Site>) -> SizeTable {
     let mut length = table.to_string().len() + 3;
     for site in sites {
         // With the empty line before it.
-        length += site.to_string().len() + 1;
-        if length > SizeTable::LONGEST {
+        let added = site.to_string().len() + 1;
+        if table.sites().len() == SizeTable::MOST_SITES || length + added > SizeTable::LONGEST {
             break;
         }
-        // One that is refused leaves room for those behind it.
-        let _ = table.push(site);
+        // One that is refused leaves its room to those behind it.
+        if table.push(site).is_ok() {
+            length += added;
+        }
     }
     table
 }
@@ -158,7 +160,8 @@ fn rows(samples: &SiteSamples) -> (Vec<&Sample>, Vec<f64>) {
 }
 
 /// The tasks of the largest recording that has any, by depth; a depth without tasks has the figures
-/// of the next one. Where all are deeper than a table goes, the first of them are its last depth.
+/// of the next one. If there are some deeper than a table goes, the least deep of them stand for
+/// its last depth, unless that has tasks.
 fn by_depth(samples: &SiteSamples) -> Vec<Depth> {
     let last = samples.strata().map(|(recording, ..)| recording).max();
     let mut depths: Vec<Depth> = Vec::new();

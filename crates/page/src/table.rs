@@ -112,7 +112,7 @@ fn table(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     cut(head, rows, all)
 }
 
-/// The first of `rows`, of `all` in all.
+/// A table of the first [`MOST`] of `rows`, which says that there are `all`.
 fn cut(head: Vec<String>, rows: Vec<Vec<String>>, all: usize) -> String {
     let shown: Vec<_> = rows.into_iter().take(MOST).map(|row| ("", row)).collect();
     let text = html::table(&head, &shown);

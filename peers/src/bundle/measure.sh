@@ -11,8 +11,26 @@ if [ -d "$output" ] || ! true >"$output.part"; then
     echo "measure.sh: cannot write $output" >&2
     exit 1
 fi
+for needed in setsid timeout; do
+    if ! command -v "$needed" >/dev/null; then
+        echo "measure.sh: there is no $needed here" >&2
+        exit 1
+    fi
+done
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work" "$output.part"' EXIT
+# stopped: asks what runs to end, waits until it has, and ends.
+stopped() {
+    trap '' INT TERM HUP
+    if [ -n "$child" ]; then
+        kill "$child" 2>/dev/null
+        wait "$child"
+        kill -s KILL -- "-$child" 2>/dev/null
+    fi
+    exit 130
+}
+child=""
+trap stopped INT TERM HUP
 export BEFIT_CALIBRATION="$work/host.machine"
 began=$(date +%s)
 # What befit counts, too: of a share of the CPUs, which nproc does not know, as many as it has.
@@ -37,21 +55,9 @@ limited() {
     return "$code"
 }
 
-# stopped: asks what runs to end, waits until it has, and ends.
-stopped() {
-    trap '' INT TERM HUP
-    if [ -n "$child" ]; then
-        kill "$child" 2>/dev/null
-        wait "$child"
-        kill -s KILL -- "-$child" 2>/dev/null
-    fi
-    exit 130
-}
-child=""
 # GNU's timeout would signal the session, too; busybox's never does.
 foreground=""
 ! timeout --foreground 1 true 2>/dev/null || foreground=--foreground
-trap stopped INT TERM HUP
 
 # part NAME SECONDS COMMAND...: runs it for so long, and keeps its JSON, or null.
 part() {
@@ -134,10 +140,11 @@ model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -d '"\\
     done
     printf ']}\n'
 } >"$work/all"
-if cp "$work/all" "$output.part" && mv "$output.part" "$output"; then
+if cp "$work/all" "$output.part" && mv -f "$output.part" "$output"; then
     echo "measure.sh: $output after $(($(date +%s) - began)) s" >&2
 else
     trap - EXIT
+    rm -f "$output.part"
     echo "measure.sh: cannot write $output; the results are in $work/all" >&2
     exit 1
 fi

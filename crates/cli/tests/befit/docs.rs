@@ -124,7 +124,7 @@ fn three_commands_of_the_readme_lead_to_a_page_about_ones_own_program() {
     let mut words = line.split_whitespace();
     assert_eq!(words.next(), Some("befit"));
     let mut words: Vec<_> = words.collect();
-    // What other tests of rayon's users have built of befit already.
+    // The folder in which other tests have built befit for programs that use rayon.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("users-rayon");
     words.splice(1..1, ["--target-dir", target.to_str().unwrap()]);
     let output = command(&words).env("BEFIT_CACHE", folder.path().join("cache")).output().unwrap();

@@ -223,8 +223,16 @@ impl<'a> Trials<'a> {
         if self.left() == 0 {
             return Ok(()); // a longer grain would be made for nothing
         }
-        let gains = self.gains_over(self.about.coarser(), self.about.best)?;
-        if !gains.is_empty() && gains.iter().all(|gain| *gain < share / 2.0) {
+        let longer = self.about.coarser();
+        // Of tasks so many times longer there are as many times fewer to schedule.
+        let may_gain = longer.iter().map(|candidate| match candidate.change {
+            Change::Coarser { times, .. } => share * (1.0 - 1.0 / times as f64),
+            _ => share,
+        });
+        let may_gain: Vec<f64> = may_gain.collect();
+        let gains = self.gains_over(longer, self.about.best)?;
+        let is_little = |(gain, may_gain): (&f64, &f64)| *gain < may_gain / 2.0;
+        if !gains.is_empty() && gains.iter().zip(&may_gain).all(is_little) {
             for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
                 loss.cause = Cause::InputTooSmall;
             }
@@ -243,7 +251,7 @@ impl<'a> Trials<'a> {
         let affordable = (self.left() / CONFIRMING.start()).saturating_sub(1);
         let confirmed = promising.min(CONFIRMED).min(affordable as usize);
         let rest = chosen.split_off(confirmed);
-        // What promises something, and is not looked at again, is neither.
+        // What promises something, and is not looked at again, is neither suggested nor in vain.
         let no_gain = rest.into_iter().filter(|(_, time)| (*time as f64) >= limit);
         self.in_vain = no_gain.map(|(candidate, _)| candidate.change).collect();
         if chosen.is_empty() {

@@ -54,7 +54,7 @@ impl Selection {
         }
     }
 
-    /// Whether it may have cells of programs that are not the matrix's.
+    /// Whether it may have cells of the user's own program.
     pub(super) fn is_of_any_program(self) -> bool {
         matches!(self, Self::All | Self::MemoryBound)
     }

@@ -152,16 +152,26 @@ type Counts = (u64, u64);
 
 /// The lines of the source with most misses, each in all functions that it is part of.
 fn by_line(misses: &ProgramMisses) -> Vec<(String, Counts)> {
-    let mut lines: BTreeMap<String, Counts> = BTreeMap::new();
+    let mut lines: BTreeMap<_, Counts> = BTreeMap::new();
     for place in &misses.code {
-        let counts = lines.entry(at(place.file.as_deref(), place.line, "not known")).or_default();
+        let counts = lines.entry((place.file.as_deref(), place.line)).or_default();
         counts.0 += place.shares.memory;
         counts.1 += place.shares.other_caches;
     }
     let mut lines: Vec<_> = lines.into_iter().collect();
     lines.sort_by_key(|(_, counts)| Reverse(counts.0 + counts.1));
     lines.truncate(PLACES);
-    lines
+    let mut named: Vec<(String, Counts)> = Vec::new();
+    for ((file, line), counts) in lines {
+        let name = at(file, line, "not known");
+        // Of long names only the ends are shown, which may be alike.
+        let again = format!("{name} (");
+        let is_alike = |other: &str| other == name || other.starts_with(&again);
+        let alike = named.iter().filter(|(other, _)| is_alike(other)).count();
+        let name = if alike == 0 { name } else { format!("{name} ({})", alike + 1) };
+        named.push((name, counts));
+    }
+    named
 }
 
 /// What single runs looked like.

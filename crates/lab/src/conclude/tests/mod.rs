@@ -231,6 +231,15 @@ fn too_small_a_grain() {
 }
 
 #[test]
+fn regression_a_grain_that_costs_a_few_per_cent_is_found() {
+    // Longer tasks gain less than half of the share: they are not many times longer.
+    let conclusion = conclude(&spawned(2000, 80_000), &machine(SOCKETS));
+    let loss = &conclusion.losses[0];
+    assert!((0.03..0.09).contains(&loss.share), "{loss:?}");
+    assert_eq!(loss.cause, Cause::GrainTooSmall);
+}
+
+#[test]
 fn too_small_an_input() {
     let program = program(|b| tree(b, 0, 8, &|b, _| b.work(200_000, 0, 0)));
     assert_eq!(first(&program, &machine(SOCKETS)), Some(Cause::InputTooSmall));

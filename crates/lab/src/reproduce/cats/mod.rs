@@ -119,7 +119,11 @@ fn notes(study: &Study<'_>) -> Vec<String> {
             "heat and sor with {iterations}, the first of them cold and, under cats and cats-s, \
              the one that is measured: it counts; medians of {} seeds{}",
             study.seeds,
-            if study.quick { "" } else { ", of other data than 1024 rows of 8-byte elements one" }
+            if study.quick {
+                ""
+            } else {
+                "; one seed of all data but 1024 rows of 8-byte elements"
+            }
         ),
         "the paper names neither the number of iterations nor the size of elements: changes are \
          compared, not counts"
