@@ -4,7 +4,7 @@
     tests/oracle/run.py
 
 Every case is one core, LRU, non-inclusive. A trace goes through the example `replay`, which is built
-as the workspace's tests are, and through the other model. Compared are the misses of each level,
+beside the workspace's tests, and through the other model. Compared are the misses of each level,
 those of stores (cachegrind), the lines written back from each level and memory's reads and writes
 (pycachesim), to within 0.1 %.
 
@@ -162,7 +162,7 @@ def against_cachegrind():
 
 
 def main():
-    # As the tests build it, so that it is not built twice.
+    # Of the whole workspace and not optimised further, as the tests are: they have built most of it.
     build = ["cargo", "build", "--quiet", "--workspace", "--example", "replay"]
     subprocess.run(build, cwd=ROOT, check=True)
     print(f"{'trace':24} {'oracle':12} {'figure':16} {'theirs':>10} {'befit':>10} {'off':>11}")
