@@ -3,10 +3,10 @@
 
     tests/oracle/run.py
 
-Every case is one core, LRU, non-inclusive. A trace goes through the example `replay`, which is built
-beside the workspace's tests, and through the other model. Compared are the misses of each level,
-those of stores (cachegrind), the lines written back from each level and memory's reads and writes
-(pycachesim), to within 0.1 %.
+Every case is one core, LRU, non-inclusive. A trace goes through the example `replay`, which is
+built beside the workspace's tests, and through the other model. Compared are the misses of each
+level, those of stores (cachegrind), the lines written back from each level and memory's reads and
+writes (pycachesim), to within 0.1 %.
 
 pycachesim brings a written-back line that the next cache no longer has in by a load, and counts
 that as one of its misses; befit's write-back brings the line in and is no miss. How many there are
