@@ -30,7 +30,7 @@ import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 TOLERANCE = 0.001
 
 # (level, sets, ways), the innermost first; lines of 64 bytes.
@@ -162,7 +162,7 @@ def against_cachegrind():
 
 
 def main():
-    # Of the whole workspace and not optimised further, as the tests are: they have built most of it.
+    # Of the whole workspace and in the tests' profile: they have built most of it.
     build = ["cargo", "build", "--quiet", "--workspace", "--example", "replay"]
     subprocess.run(build, cwd=ROOT, check=True)
     print(f"{'trace':24} {'oracle':12} {'figure':16} {'theirs':>10} {'befit':>10} {'off':>11}")

@@ -289,7 +289,7 @@ pub fn is_regular(machine: &Machine) -> bool {
 
 /// Nanoseconds of a simple operation, which a comment of the calibration file tells.
 pub(crate) fn operation(file: &str) -> Option<f64> {
-    let after = |line: &'_ str| -> Option<f64> {
+    let after = |line: &str| -> Option<f64> {
         let rest = line.strip_prefix("# ")?.strip_prefix(OPERATION)?.strip_prefix(':')?;
         rest.split_whitespace().next()?.parse().ok()
     };

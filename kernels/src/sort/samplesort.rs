@@ -130,7 +130,8 @@ impl Rows<'_> {
     /// The sizes of the buckets from `first` on.
     fn sum(self, ends: &[u32], first: usize, sizes: &mut [usize]) {
         let rows = ends.len() / self.buckets;
-        if sizes.len() <= 1 || sizes.len() * rows <= self.part {
+        let is_serial = |buckets: usize| buckets <= 1 || buckets * rows <= self.part;
+        if is_serial(sizes.len()) {
             for ends in ends.chunks(self.buckets) {
                 let mut start = if first == 0 { 0 } else { ends[first - 1] };
                 for (size, end) in sizes.iter_mut().zip(&ends[first..]) {
@@ -145,7 +146,7 @@ impl Rows<'_> {
         let bytes = |buckets: usize| buckets * (rows * size_of::<u32>() + size_of::<usize>());
         let (bytes1, bytes2) = (bytes(sizes1.len()), bytes(sizes2.len()));
         let strand = |bytes: usize, buckets: usize| {
-            if buckets <= 1 || buckets * rows <= self.part { bytes } else { BOOKKEEPING }
+            if is_serial(buckets) { bytes } else { BOOKKEEPING }
         };
         let (strand1, strand2) = (strand(bytes1, sizes1.len()), strand(bytes2, sizes2.len()));
         join(

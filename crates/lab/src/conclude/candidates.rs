@@ -184,8 +184,8 @@ impl Comparison<'_> {
         program.map(with).into_iter().collect()
     }
 
-    /// With tasks as long as scheduling asks for, or as the number of workers allows; and with
-    /// less long ones.
+    /// With tasks as long as scheduling asks for, but at least twice as long, or as the number of
+    /// workers allows; and with less long ones.
     pub(super) fn coarser(&self) -> Vec<Candidate> {
         let leaves = find::leaves(self.program);
         let most = find::longest_grain(self.best, leaves["tasks"]);

@@ -161,17 +161,15 @@ fn by_line(misses: &ProgramMisses) -> Vec<(String, Counts)> {
     let mut lines: Vec<_> = lines.into_iter().collect();
     lines.sort_by_key(|(_, counts)| Reverse(counts.0 + counts.1));
     lines.truncate(PLACES);
-    let mut named: Vec<(String, Counts)> = Vec::new();
-    for ((file, line), counts) in lines {
+    // Of long names only the ends are shown, which may be alike.
+    let mut alike: BTreeMap<String, u32> = BTreeMap::new();
+    let named = lines.into_iter().map(|((file, line), counts)| {
         let name = at(file, line, "not known");
-        // Of long names only the ends are shown, which may be alike.
-        let again = format!("{name} (");
-        let is_alike = |other: &str| other == name || other.starts_with(&again);
-        let alike = named.iter().filter(|(other, _)| is_alike(other)).count();
-        let name = if alike == 0 { name } else { format!("{name} ({})", alike + 1) };
-        named.push((name, counts));
-    }
-    named
+        let count = alike.entry(name.clone()).or_default();
+        *count += 1;
+        (if *count == 1 { name } else { format!("{name} ({count})") }, counts)
+    });
+    named.collect()
 }
 
 /// What single runs looked like.
@@ -350,6 +348,18 @@ mod tests {
         assert_eq!((first.0.as_str(), first.1), ("src/a.rs:3", (4_000_007, 0)));
         assert_eq!((second.0.as_str(), second.1), ("src/main.rs:12", (3_000_000, 1_000_000)));
         assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn lines_whose_names_have_the_same_end_are_two_bars() {
+        let mut misses = crate::misses::tests::misses();
+        let file = |version: &str| Some(format!("crate-{version}/{}/lib.rs", "x".repeat(40)));
+        misses.code.truncate(2);
+        for (line, version) in misses.code.iter_mut().zip(["1.0", "2.0"]) {
+            (line.file, line.line) = (file(version), Some(7));
+        }
+        let names: Vec<String> = by_line(&misses).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names[1], format!("{} (2)", names[0]));
     }
 
     #[test]
