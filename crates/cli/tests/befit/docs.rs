@@ -114,7 +114,7 @@ fn three_commands_of_the_readme_lead_to_a_page_about_ones_own_program() {
 
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("own");
-    let manifest = users::package("own", "rayon = \"1\"\n\n[workspace]");
+    let manifest = users::package("own", &format!("rayon = \"1\"{}", users::WORKSPACE));
     users::write(&own, &[("Cargo.toml", &manifest), ("src/main.rs", users::USES_RAYON)]);
     let page = folder.path().join("page.html");
     let line = compare

@@ -56,6 +56,10 @@ fn main() {
 }
 "#;
 
+/// What follows the dependencies of a package that is a workspace of its own. A test runs its
+/// programs for a moment, so to optimise them would take longer than it gains.
+pub(crate) const WORKSPACE: &str = "\n\n[profile.release]\nopt-level = 0\n\n[workspace]";
+
 /// A package's manifest.
 pub(crate) fn package(name: &str, dependencies: &str) -> String {
     format!(
@@ -101,8 +105,7 @@ fn compare(folder: &Path, manifest: &str, target: &str, line: &str) -> Output {
 fn a_users_own_crate_is_compared() {
     let folder = tempfile::tempdir().unwrap();
     let users = folder.path().join("users");
-    let befit =
-        format!("befit = {{ path = {:?} }}\n\n[workspace]", checkout().join("crates/runtime"));
+    let befit = format!("befit = {{ path = {:?} }}{WORKSPACE}", checkout().join("crates/runtime"));
     let manifest = package("sum", &befit);
     write(
         &users,
@@ -176,7 +179,7 @@ fn what_a_program_reads_and_is_built_with_is_part_of_what_is_recorded() {
     let users = folder.path().join("users");
     let befit = format!(
         "befit = {{ path = {:?} }}\n\n[features]\nextra = []\n\n[profile.thin]\ninherits = \
-         \"release\"\n\n[workspace]",
+         \"release\"{WORKSPACE}",
         checkout().join("crates/runtime")
     );
     let manifest = package("reads", &befit);
@@ -231,7 +234,10 @@ fn a_program_that_uses_rayon_is_compared_and_its_files_stay_as_they_are() {
     write(
         &users,
         &[
-            ("Cargo.toml", "[workspace]\nmembers = [\"app\", \"lib\"]\nresolver = \"3\"\n"),
+            (
+                "Cargo.toml",
+                &format!("{WORKSPACE}\nmembers = [\"app\", \"lib\"]\nresolver = \"3\"\n"),
+            ),
             ("app/Cargo.toml", &package("app", "lib = { path = \"../lib\" }\nrayon = \"1\"")),
             ("app/src/main.rs", USES_RAYON),
             ("lib/Cargo.toml", &package("lib", "rayon = \"1\"")),

@@ -2,11 +2,13 @@
 //! slower than it was.
 //!
 //! ```sh
-//! cargo run --release -p befit-sim --example throughput
-//! cargo run --release -p befit-sim --example throughput -- --save before.tsv
-//! cargo run --release -p befit-sim --example throughput -- --baseline before.tsv
-//! cargo run --release -p befit-sim --example throughput -- rrm.befit
+//! cargo bench -p befit-sim --bench throughput
+//! cargo bench -p befit-sim --bench throughput -- --save before.tsv
+//! cargo bench -p befit-sim --bench throughput -- --baseline before.tsv
+//! cargo bench -p befit-sim --bench throughput -- "$PWD/rrm.befit"
 //! ```
+//!
+//! Paths are absolute, or begin at `crates/sim`, since cargo runs benches there.
 //!
 //! Times are this process's on the processor, the shortest of the repeats: others that use the
 //! machine disturb them less than the clock on the wall. Memory is the most that was resident
@@ -63,6 +65,8 @@ fn arguments() -> Result<Arguments, String> {
     while let Some(argument) = given.next() {
         let mut value = || given.next().ok_or(format!("{argument} needs a value; {USAGE}"));
         match &argument[..] {
+            // What cargo gives to every bench.
+            "--bench" => {}
             "--large" => found.large = true,
             "--account" => found.account = true,
             "--repeats" => {
