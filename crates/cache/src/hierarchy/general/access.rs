@@ -226,13 +226,24 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
     ) -> bool {
         let depth = steps.steps.len();
         let lists = model.directory.lists_mut(line);
-        // A chain with the worker under it is on its path.
+        // The steps whose chain has the line.
         let mut on_path = 0_u32;
-        for chain in lists.held() {
-            let here = (0..).zip(steps.steps).filter(|(_, step)| step.chain == chain);
-            match here.fold(0, |here, (i, _)| here | 1 << i) {
-                0 => others.push(chain),
-                here => on_path |= here,
+        let of_chain = |chain: u32| {
+            let here = (0..).zip(steps.steps).filter(move |(_, step)| step.chain == chain);
+            here.fold(0, |here, (i, _)| here | 1 << i)
+        };
+        match steps.steps.get(way.found) {
+            // The copies of others stay as they are, however many there are. On the path no chain
+            // has the line but that of the step that was found: the caches of others were passed.
+            Some(step) if !write && !lists.modified => on_path = of_chain(step.chain),
+            _ => {
+                for chain in lists.held() {
+                    // A chain with the worker under it is on its path.
+                    match of_chain(chain) {
+                        0 => others.push(chain),
+                        here => on_path |= here,
+                    }
+                }
             }
         }
         for step in steps.steps.iter().take(way.found) {

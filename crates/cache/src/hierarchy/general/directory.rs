@@ -15,7 +15,7 @@
 use super::lists::Lists;
 use crate::{
     hierarchy::layout::Layout,
-    hint::{on_huge_pages, prefetch, prefetch_two},
+    hint::{on_huge_pages, prefetch},
 };
 
 #[derive(Clone, Debug)]
@@ -140,11 +140,12 @@ impl Directory {
         take(self.word_mut(line, bit), bit)
     }
 
-    /// Like [`Self::held`]; false for a line beyond the last.
+    /// Like [`Self::held`], as far as a short look tells: a line of very many sharers may be said to
+    /// be held where it is not. False for a line beyond the last.
     #[inline(always)]
     pub(super) fn glance(&self, line: u32, chain: u32) -> bool {
         if self.has_lists() {
-            return self.lists.get(line as usize).is_some_and(|lists| lists.holds(chain));
+            return self.lists.get(line as usize).is_some_and(|lists| lists.may_hold(chain));
         }
         let word = self.words.get(self.start(line) + (chain / 64) as usize);
         word.is_some_and(|w| w >> (chain % 64) & 1 != 0)
@@ -154,7 +155,7 @@ impl Directory {
     #[inline(always)]
     pub(super) fn prefetch(&self, line: u32) {
         if self.has_lists() {
-            return prefetch_two(&self.lists, line as usize);
+            return prefetch(&self.lists, line as usize);
         }
         prefetch(&self.words, self.start(line));
     }

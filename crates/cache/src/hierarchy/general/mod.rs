@@ -15,11 +15,17 @@ use befit_machine::WorkerId;
 
 use super::{
     LineAccess, Totals,
-    layout::{Layout, has},
+    layout::{Layout, Role, has},
 };
-use crate::{ClusterCounts, sets::Store};
+use crate::{
+    ClusterCounts,
+    sets::{EMPTY, ORPHAN, Store},
+};
 use coherence::bits;
 use directory::Directory;
+
+/// Of so many sharers' sets a write asks for: the host fetches only some lines at a time.
+const PREFETCHED: usize = 8;
 
 /// The state that accesses change. The layout is apart, so that the access path can hold on to
 /// parts of it.
@@ -94,21 +100,28 @@ impl General {
             return;
         }
         for step in &layout.steps[path.far()] {
-            self.directory.prefetch(Store::line_of(self.store.last_in(&step.geometry, line)));
+            let entry = self.store.last_in(&step.geometry, line);
+            // To ask for the row of no line has the host walk its page tables in vain.
+            let leaves_quietly = step.role == Role::Inner && entry & ORPHAN == 0;
+            if entry != EMPTY && !leaves_quietly {
+                self.directory.prefetch(Store::line_of(entry));
+            }
         }
         if write && line < self.lines {
             self.prefetch_others(layout, worker, line);
         }
     }
 
-    /// The set of the outermost cache of each chain that holds a copy.
+    /// The set of the outermost cache of each chain that holds a copy; of the first ones, where the
+    /// directory has lists.
     fn prefetch_others(&self, layout: &Layout, worker: WorkerId, line: u32) {
         let prefetch = |chain: u32| {
             self.store.prefetch(&layout.chains[chain as usize].outermost, line);
         };
         if layout.words == 0 {
             let beside = |chain: &u32| !has(layout.under[*chain as usize], worker.0);
-            return self.directory.lists(line).held().filter(beside).for_each(prefetch);
+            let others = self.directory.lists(line).held().filter(beside);
+            return others.take(PREFETCHED).for_each(prefetch);
         }
         let row = self.directory.row(line);
         let others = &layout.others[worker.index() * layout.words..][..layout.words];
