@@ -68,6 +68,11 @@ pub(crate) struct SimEnv<'a> {
     pub(crate) worker: WorkerId,
     /// The worker's clock; it runs on while the worker pays.
     pub(crate) now: &'a mut Ticks,
+    /// What looks in vain have taken, which the clock is behind. All calls of the policy are made
+    /// one after another, in the order of their beginnings. Had the clock run on, a lock that a
+    /// long search ends with would be held at a time that other workers come to much later, and
+    /// they would wait for all of the search.
+    pub(crate) searched: Ticks,
     pub(crate) random: &'a mut fastrand::Rng,
     pub(crate) prices: &'a mut Prices,
     /// What the worker has done so far.
@@ -107,10 +112,14 @@ impl Env for SimEnv<'_> {
     /// the last to lock: it has these.
     fn steal(&mut self, victim: WorkerId, found: bool) {
         if let (Some(traced), true) = (&mut self.prices.traced, found) {
-            traced.push(Steal { thief: self.worker, victim, at: self.now.whole() });
+            let at = (*self.now + self.searched).whole();
+            traced.push(Steal { thief: self.worker, victim, at });
         }
-        if !(found && self.had_lock) {
-            *self.now += Ticks::cycles(self.prices.handover(self.worker, victim));
+        let handover = Ticks::cycles(self.prices.handover(self.worker, victim));
+        if !found {
+            self.searched += handover;
+        } else if !self.had_lock {
+            *self.now += handover;
         }
         let near = self.prices.are_near(self.worker, victim);
         let steals = &mut self.prices.steals;
@@ -127,11 +136,48 @@ impl Env for SimEnv<'_> {
     }
 
     fn now(&mut self) -> Option<Duration> {
-        let nanoseconds = self.now.whole().0 as f64 * 1e3 / f64::from(self.prices.mhz);
+        let now = *self.now + self.searched;
+        let nanoseconds = now.whole().0 as f64 * 1e3 / f64::from(self.prices.mhz);
         Some(Duration::from_nanos(nanoseconds as u64))
     }
 
     fn count_source(&self) -> Option<CountSource> {
         Some(CountSource::Simulated)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_a_lock_does_not_wait_for_the_search_of_who_had_it() {
+        let machine = "pack:2 l3:1(size=64KiB) core:4 pu:1".parse().unwrap();
+        let mut prices = Prices::new(&machine, Costs::default());
+        let mut take = |worker: u32, looks: u32, start: u64| {
+            let (mut now, mut locks) = (Ticks::cycles(start), Ticks::default());
+            let mut random = fastrand::Rng::with_seed(1);
+            let mut env = SimEnv {
+                worker: WorkerId(worker),
+                now: &mut now,
+                searched: Ticks::default(),
+                random: &mut random,
+                prices: &mut prices,
+                counts: WorkerCounts::default(),
+                locks: &mut locks,
+                had_lock: false,
+            };
+            for _ in 0..looks {
+                env.steal(WorkerId(1), false);
+            }
+            env.acquire(LockId(0));
+            env.release(LockId(0));
+            (env.searched.whole().0, locks.whole().0)
+        };
+        let Costs { near_steal, lock, .. } = Costs::default();
+        assert_eq!(take(0, 50, 1000), (50 * near_steal, 0));
+        // It comes when the first one still has the lock.
+        assert_eq!(take(1, 0, 1000), (0, lock));
+        assert_eq!(take(2, 0, 1000 + 10 * (lock + near_steal)), (0, 0));
     }
 }

@@ -15,6 +15,7 @@ pub struct Settings<P = SchedulerKind> {
     /// What scheduling costs.
     pub costs: Costs,
     /// Caches begin as a serial thread leaves them that has made the program's data; else empty.
+    /// What that thread misses is counted with the rest, and takes no time.
     pub prepared: bool,
     /// An account is kept of what time went on ([`Outcome::account`](crate::Outcome::account)). The
     /// rest of the outcome is the same without it, and is there in less time.

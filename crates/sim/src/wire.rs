@@ -4,7 +4,7 @@
 //! time. A queue that only knew when its last request ends would make every worker wait for all
 //! that another did later in its slice. So a wire's time is divided into *periods*, each with a
 //! count of how much of it is taken. A request takes from the first period with room, from its own
-//! on.
+//! on; where all that are remembered are full, it waits behind the last that found them so.
 
 use crate::clock::Ticks;
 
@@ -19,6 +19,9 @@ const SLOTS: u64 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     periods: Vec<Period>,
+    /// When the last request ends of those that found all periods full that are remembered. Every
+    /// later request waits for it, if it is not over by then.
+    queue_ends: Ticks,
     /// How long it is busy with one of a sample's lines.
     slot: u64,
     /// And with one line that stands for itself.
@@ -47,7 +50,7 @@ impl Wire {
     fn of(slot: u64, length: u64) -> Self {
         let inverse = (u64::MAX / length).saturating_add(1);
         let periods = vec![Period::default(); PERIODS];
-        Self { periods, slot, single: slot, length, inverse }
+        Self { periods, queue_ends: Ticks(0), slot, single: slot, length, inverse }
     }
 
     /// The period of `now`.
@@ -62,22 +65,33 @@ impl Wire {
     /// lines or for one that stands for itself. Returns when it begins.
     pub(crate) fn pass(&mut self, now: Ticks, single: bool) -> Ticks {
         let slot = if single { self.single } else { self.slot };
-        let mut number = self.number(now);
-        loop {
-            let period = &mut self.periods[number as usize % PERIODS];
-            if period.number > number {
-                return now;
+        let first = self.number(now);
+        let beyond = (first + PERIODS as u64) * self.length;
+        // Else all that is remembered is full.
+        if self.queue_ends.0 < beyond {
+            for number in first..first + PERIODS as u64 {
+                let start = number * self.length;
+                let period = &mut self.periods[number as usize % PERIODS];
+                if period.number > number {
+                    if self.queue_ends > now {
+                        break;
+                    }
+                    return now;
+                }
+                if period.number < number {
+                    let taken = self.queue_ends.0.saturating_sub(start).min(self.length);
+                    *period = Period { number, taken };
+                }
+                if period.taken + slot <= self.length {
+                    let start = Ticks(start + period.taken);
+                    period.taken += slot;
+                    return now.max(start);
+                }
             }
-            if period.number < number {
-                *period = Period { number, taken: 0 };
-            }
-            if period.taken + slot <= self.length {
-                let start = Ticks(number * self.length + period.taken);
-                period.taken += slot;
-                return now.max(start);
-            }
-            number += 1;
         }
+        let start = self.queue_ends.0.max(beyond);
+        self.queue_ends = Ticks(start + slot);
+        Ticks(start)
     }
 }
 
@@ -119,6 +133,22 @@ mod tests {
         let mut wire = wire(100, 400);
         let starts: Vec<_> = (0..9).map(|_| wire.pass(Ticks(0), false).0).collect();
         assert_eq!(starts, [0, 100, 200, 300, 400, 500, 600, 700, 800]);
+    }
+
+    #[test]
+    fn a_wire_binds_however_much_waits_for_it() {
+        let (slot, length) = (100, 400);
+        let mut wire = wire(slot, length);
+        let many = 3 * PERIODS as u64 * (length / slot);
+        // Some come from a little before, as in slices.
+        let from = |i| Ticks(if i % 7 == 0 { 0 } else { 2 * length });
+        let last = (0..many).map(|i| wire.pass(from(i), false).0 / slot).max();
+        // One came from before all that was remembered then.
+        assert_eq!(last, Some(many - 2));
+        // Once what waits is over, the next finds it free, and not before.
+        assert_eq!(wire.pass(Ticks(many * slot / 2), false), Ticks((many - 1) * slot));
+        let late = Ticks((many + 100) * slot);
+        assert_eq!(wire.pass(late, false), late);
     }
 
     #[test]

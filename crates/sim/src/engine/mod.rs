@@ -435,6 +435,7 @@ impl<'a> Engine<'a> {
         let mut env = SimEnv {
             worker: w,
             now: &mut worker.clock,
+            searched: Ticks::default(),
             random: &mut worker.random,
             prices: &mut self.prices,
             counts: self.hardware.counts[w.index()],
@@ -443,6 +444,8 @@ impl<'a> Engine<'a> {
         };
         *env.now += Ticks::cycles(env.prices.costs.call);
         let result = call(&*self.scheduler, &mut env);
+        let searched = env.searched;
+        self.workers[w.index()].clock += searched;
         self.claims.note(w, self.workers[w.index()].clock, &*self.scheduler);
         result
     }

@@ -184,7 +184,6 @@ impl Hardware {
         let Passing { place, single, now } = passing;
         let each = if single { 1 } else { self.each };
         let part = self.part(worker, touch, line, &access);
-        self.write_back(worker, &access, passing);
         self.count(worker, access.found, each);
         if self.booking.is_some() {
             self.book(worker, touch, &access, part);
@@ -210,6 +209,8 @@ impl Hardware {
                 (passed, latency, stream, fault)
             }
         };
+        // The worker waits for the line, not for what makes room for it.
+        self.write_back(worker, &access, passing);
         let followed = if !single && latency != no {
             self.is_followed(worker, touch, line)
         } else {
