@@ -10,7 +10,7 @@
 //! # Ok::<(), befit_machine::MachineError>(())
 //! ```
 
-use crate::{Bytes, Cluster, ClusterId, Machine, MachineError, Placement, WorkerId};
+use crate::{Bytes, Cluster, ClusterId, Machine, MachineError, Placement, Worker, WorkerId};
 
 impl Machine {
     /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of its
@@ -40,6 +40,8 @@ impl Machine {
     }
 
     /// Its first `count` sockets (caches directly under memory), each with its memory controllers.
+    /// Where these are each package's rather than each socket's, those of the packages that are
+    /// left stay.
     ///
     /// # Errors
     /// Where it has not so many, or `count` is 0.
@@ -57,14 +59,18 @@ impl Machine {
         let kept = &sockets[..count as usize];
         let keeps = |w| kept.iter().any(|s| self.cluster(*s).has(WorkerId(w)));
         let keep: Vec<bool> = (0..self.workers().len() as u32).map(keeps).collect();
-        if self.memory.controllers.is_multiple_of(all) {
-            self.memory.controllers = self.memory.controllers / all * count;
+        let before = packages(&self.workers);
+        self.keep(&keep);
+        let memory = &mut self.memory;
+        if memory.controllers.is_multiple_of(all) {
+            memory.controllers = memory.controllers / all * count;
+        } else if memory.controllers.is_multiple_of(before) {
+            memory.controllers = memory.controllers / before * packages(&self.workers);
         }
-        if let Placement::Bound(k) = &mut self.memory.placement {
-            *k = (*k).min(self.memory.controllers);
+        if let Placement::Bound(k) = &mut memory.placement {
+            *k = (*k).min(memory.controllers);
         }
         self.name += &format!(", {count} socket{}", if count == 1 { "" } else { "s" });
-        self.keep(&keep);
         Ok(self)
     }
 
@@ -231,6 +237,11 @@ impl Machine {
     }
 }
 
+/// How many packages there are; they are numbered from left to right.
+fn packages(workers: &[Worker]) -> u32 {
+    workers.last().map_or(1, |worker| worker.package + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,6 +270,21 @@ mod tests {
             }
         }
         assert_eq!(xeon("").with_sockets(4).unwrap().with_cores(8).unwrap(), xeon(""));
+    }
+
+    #[test]
+    fn fewer_sockets_leave_the_controllers_of_the_packages_that_are_left() {
+        let two = || Machine::find("epyc-9654-2p").unwrap();
+        let controllers = |sockets| {
+            let machine = two().with_sockets(sockets).unwrap();
+            invariants::check(&machine);
+            machine.memory.controllers
+        };
+        assert_eq!([1, 12, 13, 24].map(controllers), [1, 1, 2, 2]);
+        let mut bound = two();
+        bound.memory.placement = Placement::Bound(2);
+        let placement = bound.with_sockets(12).unwrap().memory.placement;
+        assert_eq!(placement, Placement::Bound(1));
     }
 
     #[test]
