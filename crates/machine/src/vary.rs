@@ -13,10 +13,11 @@
 use crate::{Bytes, Cluster, ClusterId, Machine, MachineError, Placement, Worker, WorkerId};
 
 impl Machine {
-    /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of its
-    /// memory controllers, pages are bound to so many of them, round robin (Simhadri et al., SPAA
-    /// 2014, section 5.3: the *bandwidth gap*); elsewhere each controller, which then stands for
-    /// several channels, is as much slower. 100 leaves the machine as it is.
+    /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of the
+    /// memory controllers that have pages, pages are bound to so many of them, round robin
+    /// (Simhadri et al., SPAA 2014, section 5.3: the *bandwidth gap*). Elsewhere each controller,
+    /// which then stands for several channels, is as much slower; so it is where pages lie at the
+    /// worker that touches them first, as binding would move them. 100 leaves the machine as it is.
     ///
     /// # Errors
     /// Where `percent` is not from 1 to 100.
@@ -29,11 +30,16 @@ impl Machine {
         if percent == 100 {
             return Ok(self);
         }
-        let controllers = u64::from(self.memory.controllers) * u64::from(percent);
-        if controllers.is_multiple_of(100) {
-            self.memory.placement = Placement::Bound((controllers / 100) as u32);
+        let memory = &mut self.memory;
+        let used = match memory.placement {
+            Placement::Bound(k) => k,
+            _ => memory.controllers,
+        };
+        let left = u64::from(used) * u64::from(percent);
+        if left.is_multiple_of(100) && memory.placement != Placement::FirstTouch {
+            memory.placement = Placement::Bound((left / 100) as u32);
         } else {
-            self.memory.bandwidth *= f64::from(percent) / 100.0;
+            memory.bandwidth *= f64::from(percent) / 100.0;
         }
         self.name += &format!(", {percent} % bandwidth");
         Ok(self)
@@ -302,6 +308,20 @@ mod tests {
             let expected = format!("1 to 100 percent of its memory bandwidth, not {bad}");
             assert!(error.contains(&expected));
         }
+    }
+
+    #[test]
+    fn bandwidth_is_cut_from_the_controllers_that_have_pages_and_where_they_are_touched_first() {
+        let cut = |placement, percent| {
+            let text = format!("(controllers=4 bandwidth=8 placement={placement}) pu:1");
+            let memory = Machine::find(&text).unwrap().with_bandwidth(percent).unwrap().memory;
+            (memory.placement, memory.bandwidth)
+        };
+        assert_eq!(cut("1", 75), (Placement::Bound(1), 6.0));
+        assert_eq!(cut("2", 50), (Placement::Bound(1), 8.0));
+        assert_eq!(cut("interleaved", 50), (Placement::Bound(2), 8.0));
+        assert_eq!(cut("firsttouch", 50), (Placement::FirstTouch, 4.0));
+        assert_eq!(cut("firsttouch", 30), (Placement::FirstTouch, 2.4));
     }
 
     #[test]
