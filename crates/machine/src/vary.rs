@@ -52,7 +52,7 @@ impl Machine {
     /// # Errors
     /// Where it has not so many, or `count` is 0.
     pub fn with_sockets(mut self, count: u32) -> Result<Self, MachineError> {
-        let sockets = self.cluster(ClusterId::ROOT).children.clone();
+        let sockets = self.sockets()?;
         let all = sockets.len() as u32;
         if count == 0 || count > all {
             let what = format!("it has 1 to {all} sockets, not {count}");
@@ -84,12 +84,12 @@ impl Machine {
     /// last-level caches keep their sizes.
     ///
     /// # Errors
-    /// Where some last-level cache has not so many, or `count` is 0.
+    /// Where there is none, or some last-level cache has not so many, or `count` is 0.
     pub fn with_cores(mut self, count: u32) -> Result<Self, MachineError> {
         let mut keep = vec![false; self.workers().len()];
         let mut all = true;
-        for socket in &self.cluster(ClusterId::ROOT).children {
-            let workers = self.cluster(*socket).workers.clone();
+        for socket in self.sockets()? {
+            let workers = self.cluster(socket).workers.clone();
             let first = self.workers()[workers.start as usize].core;
             let cores = self.workers()[workers.end as usize - 1].core - first + 1;
             if count == 0 || count > cores {
@@ -201,6 +201,15 @@ impl Machine {
             self.name += &format!(", caches / {factor}");
         }
         Ok(self)
+    }
+
+    /// The caches directly under memory; an error where there is none.
+    fn sockets(&self) -> Result<Vec<ClusterId>, MachineError> {
+        let sockets = self.cluster(ClusterId::ROOT).children.clone();
+        if sockets.is_empty() {
+            return Err(MachineError::object(&self.name, "it has no last-level cache"));
+        }
+        Ok(sockets)
     }
 
     /// Leaves only the workers for which `keep` is true, and the clusters that hold one.
@@ -376,5 +385,14 @@ mod tests {
         let (sockets, cores) = (xeon("").with_sockets(5), xeon("").with_cores(0));
         assert!(sockets.unwrap_err().to_string().contains("1 to 4 sockets, not 5"));
         assert!(cores.unwrap_err().to_string().contains("1 to 8 cores, not 0"));
+    }
+
+    #[test]
+    fn a_machine_without_caches_has_no_sockets_to_take_cores_or_others_from() {
+        let without = || Machine::find("core:8 pu:1").unwrap();
+        for varied in [without().with_sockets(1), without().with_cores(4)] {
+            let error = varied.unwrap_err().to_string();
+            assert!(error.contains("it has no last-level cache"), "{error}");
+        }
     }
 }
