@@ -177,16 +177,21 @@ impl Machine {
         self
     }
 
-    /// All caches `factor` times smaller, with as many ways, and TLBs, for a model of a large run: a program
-    /// whose data and cut-offs are as many times smaller misses in as many times fewer lines.
-    /// Latencies and bandwidths stay.
+    /// All caches, with as many ways, and TLBs `factor` times smaller, for a model of a large run:
+    /// a program whose data and cut-offs are as many times smaller misses in as many times fewer
+    /// lines. Caches have whole sets, and none is larger than the one above it. Latencies and
+    /// bandwidths stay.
     ///
     /// # Errors
     /// Where a cache would have less than one set.
     pub fn shrunk(mut self, factor: u32) -> Result<Self, MachineError> {
-        for cache in self.clusters.iter_mut().filter_map(|c| c.cache.as_mut()) {
+        // Parents come before their children.
+        for at in 0..self.clusters.len() {
+            let above = self.clusters[at].parent.map(|parent| self.cluster(parent).size());
+            let Some(cache) = &mut self.clusters[at].cache else { continue };
             let set = cache.line.0 * u64::from(cache.ways.max(1));
-            let sets = cache.size.0 / set / u64::from(factor.max(1));
+            let room = above.unwrap_or(cache.size).0 / set;
+            let sets = (cache.size.0 / set / u64::from(factor.max(1))).min(room);
             if sets == 0 {
                 let cache = format!("{} of {}", cache.level, cache.size);
                 let what = format!("is less than one set when it is {factor} times smaller");
@@ -378,6 +383,16 @@ mod tests {
             small.path(WorkerId(0)).map(|c| small.cluster(c).size().to_string()).take(3).collect();
         assert_eq!(sizes, ["2 KiB", "16 KiB", "1536 KiB"]);
         assert!(xeon("").shrunk(100_000).unwrap_err().to_string().contains("less than one set"));
+    }
+
+    #[test]
+    fn no_cache_shrinks_to_more_than_the_cache_above_it() {
+        // Thirds are 10 and 21 sets: 10,240 bytes and 10,752.
+        let equal = "l2:1(size=32KiB ways=16) l1:1(size=32KiB ways=8) pu:1";
+        let small = Machine::find(equal).unwrap().shrunk(3).unwrap();
+        invariants::check(&small);
+        let sizes = small.path(WorkerId(0)).map(|cluster| small.cluster(cluster).size().0);
+        assert_eq!(sizes.take(2).collect::<Vec<_>>(), [10 << 10, 10 << 10]);
     }
 
     #[test]
