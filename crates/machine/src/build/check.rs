@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::MachineSpec;
 use crate::{
-    Cache, MOST_OBJECTS, MOST_PAGES, MOST_RUNS, MOST_TABLES, MachineError, Placement, Worker,
+    Bytes, Cache, Cycles, MOST_OBJECTS, MOST_PAGES, MOST_RUNS, MOST_TABLES, MachineError,
+    Placement, Worker,
 };
 
 /// Nesting beyond this is refused before it can exhaust the stack. Levels fall from at most 255, so
@@ -13,6 +14,13 @@ const DEEPEST: usize = 512;
 
 /// More cycles than any walk takes.
 const LONGEST_WALK: f64 = 1e6;
+
+/// More cycles than anything else takes: a third of a second. The simulator's clock holds many of
+/// them.
+const LONGEST: f64 = 1e9;
+
+/// More bytes than any line has.
+const LONGEST_LINE: Bytes = Bytes::kib(64);
 
 pub(super) fn depth(depth: usize) -> Result<(), MachineError> {
     if depth > DEEPEST {
@@ -38,10 +46,16 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
         _ => true,
     };
     let issue = spec.issue.is_none_or(|i| positive(i.width) && at_least(0.0, i.instructions));
+    let operation = spec.issue.map_or(spec.cycles_per_operation, |i| i.cycles_per_operation());
     let checks = [
         (spec.mhz > 0, "machine", "mhz must be above 0"),
         (m.controllers > 0, "memory", "controllers must be above 0"),
         (bound, "memory", "pages must be bound to at least 1 and at most all controllers"),
+        (
+            [m.latency, m.remote_latency, m.far_latency].into_iter().all(is_short),
+            "memory",
+            "latency, remote and far must be 0 to 1000000000 cycles",
+        ),
         (positive(m.bandwidth), "memory", "bandwidth must be above 0 bytes per cycle"),
         (at_least(1.0, m.parallelism), "memory", "parallelism must be at least 1"),
         (m.streams.is_none_or(|n| at_least(1.0, n)), "memory", "streams must be at least 1"),
@@ -73,10 +87,10 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
             "tables must be 0 to 8 lines a walk",
         ),
         (
-            spec.prices.table().iter().all(|(_, price)| at_least(0.0, *price)),
+            spec.prices.table().iter().all(|(_, price)| (0.0..=LONGEST).contains(price)),
             "machine",
-            "prices (inlined, pending, call, lock, steal, far-steal, poll, wake, fault) must not \
-             be negative",
+            "prices (inlined, pending, call, lock, steal, far-steal, poll, wake, fault) must be 0 \
+             to 1000000000 cycles",
         ),
         (
             issue,
@@ -84,15 +98,20 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
             "instructions per operation must be 0 or more, and the issue width above 0",
         ),
         (
-            at_least(0.0, spec.cycles_per_operation),
+            (0.0..=LONGEST).contains(&operation),
             "machine",
-            "cycles per operation must not be negative",
+            "cycles per operation must be 0 to 1000000000",
         ),
     ];
     match checks.into_iter().find(|(holds, ..)| !holds) {
         Some((_, object, what)) => Err(MachineError::object(object, what)),
         None => Ok(()),
     }
+}
+
+/// Whether it is a time that something may take.
+fn is_short(Cycles(cycles): Cycles) -> bool {
+    cycles <= LONGEST as u64
 }
 
 pub(super) fn core(
@@ -121,12 +140,16 @@ pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> 
     } else if !line.0.checked_mul(u64::from(ways)).is_some_and(whole_sets) {
         let set = format!("{ways} ways of {} bytes", line.0);
         format!("its size of {} bytes is no multiple of {set}", size.0)
+    } else if line > LONGEST_LINE {
+        format!("its line of {} bytes is longer than {LONGEST_LINE}", line.0)
+    } else if !is_short(cache.latency) || !cache.transfer.is_none_or(is_short) {
+        "latency and transfer must be 0 to 1000000000 cycles".into()
     } else if above.is_some() && cache.link.is_some() {
         "only a last-level cache has a link".into()
     } else if cache.link.is_some_and(|link| !positive(link.read) || !positive(link.write)) {
         "link and link-write must be above 0 bytes per cycle".into()
-    } else if cache.stream.is_some_and(|stream| !positive(stream)) {
-        "stream must be above 0 cycles".into()
+    } else if cache.stream.is_some_and(|stream| !positive(stream) || stream > LONGEST) {
+        "stream must be above 0 cycles, and at most 1000000000".into()
     } else if let Some(above) = above.filter(|above| level >= above.level) {
         format!("stands under {}: levels must fall towards the cores", above.level)
     } else if let Some(above) = above.filter(|above| size > above.size) {

@@ -124,13 +124,13 @@ impl MachineSpec {
     /// # Errors
     /// [`MachineError::Object`], naming the object, where
     /// - there is no worker at all, or a cache or a core without one, or a core inside a core,
-    /// - a cache has level 0, no bytes, a line that is no power of two, or a size that is no
-    ///   multiple of line × ways,
+    /// - a cache has level 0, no bytes, a line that is no power of two or longer than 64 KiB, or a
+    ///   size that is no multiple of line × ways,
     /// - a cache's level is not below that of the cache above it, or its size is above that of the
     ///   cache above it,
     /// - two workers have the same os index, or a speed is not within 1..=100,
     /// - a figure of the memory, a wire or a price is negative, not finite, or zero where it
-    ///   divides,
+    ///   divides, or a latency or a price is above 10⁹ cycles,
     /// - there are more than [`MOST_OBJECTS`] workers or clusters, or parts nest deeper than 512.
     pub fn build(&self) -> Result<Machine, MachineError> {
         check::memory(self)?;

@@ -152,11 +152,32 @@ fn wires_and_prices_have_defaults_and_limits() {
         ("l2:1(stream=0) pu:1", "stream must be above 0 cycles"),
         ("(fabric=-1) pu:1", "fabric must be above 0"),
         ("(package-link=nan) pu:1", "package-link must be above 0"),
-        ("(call=-1) pu:1", "must not be negative"),
+        ("(call=-1) pu:1", "must be 0 to 1000000000 cycles"),
         ("(streams=0.5) pu:1", "streams must be at least 1"),
         ("(clean=maybe) pu:1", "clean is memory or cache"),
     ] {
         assert!(message(text).contains(what), "{text}");
+    }
+}
+
+#[test]
+fn what_takes_time_takes_a_billion_cycles_at_most_and_a_line_has_64_kib() {
+    let most = "(latency=1000000000 remote=1000000000 far=1000000000 steal=1e9 operation=1e9) \
+                l1:1(size=64KiB line=64KiB latency=1000000000 transfer=1000000000 stream=1e9) pu:1";
+    assert_eq!(read(most).memory.latency, Cycles(1_000_000_000));
+    for (text, what) in [
+        ("(latency=72057594037927940) pu:1", "latency, remote and far must be 0 to 1000000000"),
+        ("(remote=1000000001) pu:1", "latency, remote and far must be 0 to 1000000000"),
+        ("(far=1000000001) pu:1", "latency, remote and far must be 0 to 1000000000"),
+        ("(steal=1e300) pu:1", "must be 0 to 1000000000 cycles"),
+        ("(operation=1e10) pu:1", "cycles per operation must be 0 to 1000000000"),
+        ("(issue=1e-10) pu:1", "cycles per operation must be 0 to 1000000000"),
+        ("l1:1(latency=1000000001) pu:1", "latency and transfer must be 0 to 1000000000"),
+        ("l1:1(transfer=1000000001) pu:1", "latency and transfer must be 0 to 1000000000"),
+        ("l1:1(stream=1e10) pu:1", "stream must be above 0 cycles, and at most 1000000000"),
+        ("l1:1(size=1TiB line=1TiB) pu:1", "its line of 1099511627776 bytes is longer than 64 KiB"),
+    ] {
+        assert!(message(text).contains(what), "{text}: {}", message(text));
     }
 }
 
