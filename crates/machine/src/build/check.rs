@@ -56,14 +56,22 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
             "memory",
             "latency, remote and far must be 0 to 1000000000 cycles",
         ),
-        (positive(m.bandwidth), "memory", "bandwidth must be above 0 bytes per cycle"),
-        (at_least(1.0, m.parallelism), "memory", "parallelism must be at least 1"),
-        (m.streams.is_none_or(|n| at_least(1.0, n)), "memory", "streams must be at least 1"),
-        (m.fabric.is_none_or(positive), "memory", "fabric must be above 0 bytes per cycle"),
+        (positive(m.bandwidth), "memory", "bandwidth must be above 0 bytes per cycle, and finite"),
+        (at_least(1.0, m.parallelism), "memory", "parallelism must be at least 1, and finite"),
+        (
+            m.streams.is_none_or(|n| at_least(1.0, n)),
+            "memory",
+            "streams must be at least 1, and finite",
+        ),
+        (
+            m.fabric.is_none_or(positive),
+            "memory",
+            "fabric must be above 0 bytes per cycle, and finite",
+        ),
         (
             m.package_link.is_none_or(positive),
             "memory",
-            "package-link must be above 0 bytes per cycle",
+            "package-link must be above 0 bytes per cycle, and finite",
         ),
         (m.runs <= MOST_RUNS, "memory", "runs must be 0 to 16384"),
         (
@@ -79,7 +87,7 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
         (
             m.pages.is_none_or(|pages| at_least(1.0, pages.walks)),
             "memory",
-            "walks must be 1 or more",
+            "walks must be 1 or more, and finite",
         ),
         (
             m.pages.is_none_or(|pages| pages.tables <= MOST_TABLES),
@@ -87,15 +95,9 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
             "tables must be 0 to 8 lines a walk",
         ),
         (
-            spec.prices.table().iter().all(|(_, price)| (0.0..=LONGEST).contains(price)),
-            "machine",
-            "prices (inlined, pending, call, lock, steal, far-steal, poll, wake, fault) must be 0 \
-             to 1000000000 cycles",
-        ),
-        (
             issue,
             "machine",
-            "instructions per operation must be 0 or more, and the issue width above 0",
+            "instructions per operation must be 0 or more, the issue width above 0, both finite",
         ),
         (
             (0.0..=LONGEST).contains(&operation),
@@ -103,8 +105,14 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
             "cycles per operation must be 0 to 1000000000",
         ),
     ];
-    match checks.into_iter().find(|(holds, ..)| !holds) {
-        Some((_, object, what)) => Err(MachineError::object(object, what)),
+    if let Some((_, object, what)) = checks.into_iter().find(|(holds, ..)| !holds) {
+        return Err(MachineError::object(object, what));
+    }
+    match spec.prices.table().into_iter().find(|(_, price)| !(0.0..=LONGEST).contains(price)) {
+        Some((name, _)) => {
+            let what = format!("the price `{name}` must be 0 to {LONGEST} cycles");
+            Err(MachineError::object("machine", what))
+        }
         None => Ok(()),
     }
 }
@@ -147,7 +155,7 @@ pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> 
     } else if above.is_some() && cache.link.is_some() {
         "only a last-level cache has a link".into()
     } else if cache.link.is_some_and(|link| !positive(link.read) || !positive(link.write)) {
-        "link and link-write must be above 0 bytes per cycle".into()
+        "link and link-write must be above 0 bytes per cycle, and finite".into()
     } else if cache.stream.is_some_and(|stream| !positive(stream) || stream > LONGEST) {
         "stream must be above 0 cycles, and at most 1000000000".into()
     } else if let Some(above) = above.filter(|above| level >= above.level) {

@@ -49,7 +49,7 @@ fn a_missing_file_is_no_error_and_a_bad_one_names_its_line() {
         ("# é\n(mhz=3000)\nl3:1 core:4 foo:1", "host.machine, line 3: `foo:1`: unknown type"),
         ("# a\n\n", "line 3: holds no synthetic string"),
         ("(mhz=0) pu:1", "line 1: machine: mhz must be above 0"),
-        ("#\n(steal=-1) pu:1", "line 2: machine: prices"),
+        ("#\n(steal=-1) pu:1", "line 2: machine: the price `steal`"),
     ] {
         let message = calibrated(text).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
