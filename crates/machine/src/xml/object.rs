@@ -32,6 +32,9 @@ impl Attributes {
 /// the others in the tree where it is asked to.
 const USABLE: [&str; 2] = ["online_cpuset", "allowed_cpuset"];
 
+/// More kinds of CPUs than any machine has. Each core looks for its own among them.
+const MOST_KINDS: usize = 64;
+
 struct Open {
     kind: Kind,
     label: String,
@@ -71,7 +74,8 @@ pub(super) struct Reading {
     nodes: u32,
     objects: usize,
     seen_topology: bool,
-    /// The machine's PUs that may be used: those of each of these sets.
+    seen_machine: bool,
+    /// The first machine's PUs that may be used: those of each of these sets.
     usable: Vec<Bitmap>,
     /// The NUMA nodes whose memory may be used, where told.
     usable_nodes: Option<Bitmap>,
@@ -87,6 +91,7 @@ impl Reading {
             nodes: 0,
             objects: 0,
             seen_topology: false,
+            seen_machine: false,
             usable: Vec::new(),
             usable_nodes: None,
         }
@@ -148,8 +153,11 @@ impl Reading {
                 if usable { Kind::Worker(number) } else { Kind::Ignored }
             }
             "Machine" => {
-                self.usable.extend(USABLE.iter().filter_map(|key| attributes.set(key)));
-                self.usable_nodes = attributes.set("allowed_nodeset");
+                if !self.seen_machine {
+                    self.usable = USABLE.iter().filter_map(|key| attributes.set(key)).collect();
+                    self.usable_nodes = attributes.set("allowed_nodeset");
+                }
+                self.seen_machine = true;
                 Kind::Group
             }
             "Core" => Kind::Core,
@@ -193,6 +201,9 @@ impl Reading {
     }
 
     fn cpu_kind(&mut self, attributes: &Attributes) -> Result<Kind, String> {
+        if self.kinds.len() == MOST_KINDS {
+            return Err(format!("more than {MOST_KINDS} kinds of CPUs"));
+        }
         let cpus = attributes.text("cpuset").and_then(Bitmap::parse);
         let cpus = cpus.ok_or("a cpukind has no readable cpuset")?;
         self.kinds.push(CpuKind { cpus, capacity: None, highest_mhz: None, base_mhz: None });

@@ -88,6 +88,26 @@ fn pus_that_are_not_allowed_or_offline_are_left_out_with_their_caches_and_nodes(
 }
 
 #[test]
+fn the_first_machine_says_which_pus_are_allowed() {
+    let inner = r#"<object type="Machine" allowed_cpuset="0x1"/>"#;
+    let text = two_packages(r#"allowed_cpuset="0x7""#, "");
+    let first = text.find("<object type=\"Package\"").unwrap();
+    let (begin, rest) = text.split_at(first);
+    assert_eq!(cpus(&read(&format!("{begin}{inner}{rest}"))), [0, 1, 2]);
+}
+
+#[test]
+fn kinds_of_cpus_are_bounded() {
+    let kinds = |count| {
+        let kinds = r#"<cpukind cpuset="0x1"/>"#.repeat(count);
+        let pu = r#"<object type="PU" os_index="0"/>"#;
+        format!(r#"<topology version="2.4">{pu}{kinds}</topology>"#)
+    };
+    assert_eq!(cpus(&read(&kinds(64))), [0]);
+    assert!(message(&kinds(65)).contains("more than 64 kinds of CPUs"));
+}
+
+#[test]
 fn the_machine_is_named_after_its_file_and_so_is_the_error_of_one_that_cannot_be_read() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("my box.xml"), HYBRID).unwrap();
