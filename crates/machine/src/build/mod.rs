@@ -26,7 +26,8 @@ use crate::{
 };
 
 /// The most workers or clusters that one machine may have: above any real machine, small enough
-/// that a hostile description costs a few MB at most.
+/// that a short hostile description costs some 50 MB at most. That is what four times as many
+/// [`Part`]s take, which a synthetic string may unfold into before they are counted here.
 pub const MOST_OBJECTS: usize = 1 << 16;
 
 /// A machine described from the outside in.
