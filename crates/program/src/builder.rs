@@ -95,7 +95,7 @@ pub struct ProgramBuilder {
     blobs: BlobTable,
     spots: SpotEncoder,
     seen: Seen,
-    /// First line and number of lines of each, as they came; of two that overlap the later counts.
+    /// First line and number of lines of each, as they came.
     blocks: Vec<(u64, u64, SpotId)>,
 }
 
@@ -319,6 +319,11 @@ impl ProgramBuilder {
     }
 
     /// The program has taken `lines` lines of memory from `first` on, at `spot`.
+    ///
+    /// A block ends where the next one begins, in the order of their lines, however short that one
+    /// is; what it had behind that one's end belongs to none. Of two that begin at the same line
+    /// the one that came later counts. A block without touched lines ends the one before it, too,
+    /// and is left out.
     pub fn block(&mut self, first: u64, lines: u64, spot: SpotId) {
         self.blocks.push((first, lines, spot));
     }
@@ -420,7 +425,8 @@ impl ProgramBuilder {
     }
 }
 
-/// The blocks that have lines in `spans`, ascending, each ended where the next one begins.
+/// The blocks that have lines in `spans`, ascending, each ended where the next one begins, be that
+/// one in `spans` or not.
 fn dense_blocks(mut blocks: Vec<(u64, u64, SpotId)>, spans: &Spans) -> Vec<Block> {
     // Stable: of two with one beginning the later stays the later.
     blocks.sort_by_key(|(first, ..)| *first);
