@@ -21,6 +21,9 @@ pub enum TreeError {
     /// More than 2^32 - 2 of something.
     #[error("more {0} than can be numbered with 32 bits")]
     TooMany(&'static str),
+    /// The operations of all tasks take more bytes than 32 bits can number.
+    #[error("the task tree takes more than 4 GiB")]
+    TooLarge,
     /// It would wait for itself or for a task that it does not descend from.
     #[error("task {0} waits for scope {1}, which holds task {2}, not a descendant of it")]
     Sync(u32, u32, u32),
@@ -149,7 +152,7 @@ impl TreeBuilder {
         let Open { task, first } = self.open.pop().ok_or(TreeError::EndOfRoot)?;
         let bytes = &mut self.tree.bytes;
         // Of a tree that fits, all tasks begin at a number of 32 bits.
-        self.tree.begins[task as usize] = number(bytes.len(), "operations")?;
+        self.tree.begins[task as usize] = offset(bytes.len())?;
         let parent = self.open.last().map_or(task, |parent| parent.task);
         varint::put(bytes, (task - parent).into());
         varint::put(bytes, (self.pending.len() - first) as u64);
@@ -176,7 +179,7 @@ impl TreeBuilder {
             }
             last_scope = scope;
         }
-        number(bytes.len(), "operations")?;
+        offset(bytes.len())?;
         Ok(())
     }
 
@@ -212,6 +215,11 @@ fn number(count: usize, what: &'static str) -> Result<u32, TreeError> {
     if count < LIMIT { Ok(count as u32) } else { Err(TreeError::TooMany(what)) }
 }
 
+/// A place among the bytes of a tree.
+fn offset(bytes: usize) -> Result<u32, TreeError> {
+    number(bytes, "").map_err(|_| TreeError::TooLarge)
+}
+
 /// Open tasks have ascending numbers.
 fn is_open(open: &[Open], task: u32) -> bool {
     open.binary_search_by_key(&task, |open| open.task).is_ok()
@@ -227,4 +235,18 @@ fn entry(scopes: &mut Vec<Scope>, scope: ScopeId) -> Result<&mut Scope, TreeErro
         scopes.push(Scope::NEW);
     }
     Ok(&mut scopes[scope.0 as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_is_too_large_is_told_from_one_of_too_many_things() {
+        assert_eq!(offset(LIMIT - 1), Ok(u32::MAX - 2));
+        let error = offset(LIMIT).unwrap_err().to_string();
+        assert_eq!(error, "the task tree takes more than 4 GiB");
+        let error = number(LIMIT, "tasks").unwrap_err().to_string();
+        assert_eq!(error, "more tasks than can be numbered with 32 bits");
+    }
 }
