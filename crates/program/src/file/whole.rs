@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 /// Has `write` write the file `path`, which appears whole once that has returned, in the place of
 /// one that was there. Until then no file in its folder has a name that was not there before: if
 /// the process is killed, nothing is left. Where a file cannot be without a name (a file system
-/// other than those of Linux) it has another one until then.
+/// other than those of Linux, or a system without `/proc`) it has another one until then.
 ///
 /// A symbolic link stays, and what it leads to is written. What is there and is no regular file
 /// (`/dev/stdout`, a pipe) is written to directly, as no other file could take its place.
@@ -28,7 +28,7 @@ pub fn write_whole<E: From<io::Error>>(
         return write(&mut OpenOptions::new().write(true).open(path)?);
     }
     #[cfg(target_os = "linux")]
-    if let Some(mut file) = unnamed(folder(path)) {
+    if let Some(mut file) = unnamed(folder(path), Path::new(DESCRIPTORS)) {
         write(&mut file)?;
         return Ok(name(&file, path)?);
     }
@@ -78,24 +78,34 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".befit-").suffix(".part").tempfile_in(folder(path))
 }
 
-/// A file in `folder` without a name; none where the file system has no such files.
+/// Has a name for each file that the process has open.
 #[cfg(target_os = "linux")]
-fn unnamed(folder: &Path) -> Option<File> {
+const DESCRIPTORS: &str = "/proc/self/fd";
+
+/// Its name among `descriptors`.
+#[cfg(target_os = "linux")]
+fn own_name(file: &File, descriptors: &Path) -> PathBuf {
+    descriptors.join(std::os::fd::AsRawFd::as_raw_fd(file).to_string())
+}
+
+/// A file in `folder` without a name. None where the file system has no such files, or the file is
+/// not among `descriptors` (a system without `/proc`), as it could get no name then.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path, descriptors: &Path) -> Option<File> {
     use rustix::fs::{Mode, OFlags};
 
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from)
+    let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from)?;
+    own_name(&file, descriptors).exists().then_some(file)
 }
 
 /// Gives a file without a name the name `path`. A name that is taken can only be had by renaming,
 /// so the file has another one for a moment.
 #[cfg(target_os = "linux")]
 fn name(file: &File, path: &Path) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-
     use rustix::fs::{AtFlags, CWD, linkat};
 
-    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let own = own_name(file, Path::new(DESCRIPTORS));
     let other = loop {
         let name = format!(".befit-{:016x}.part", fastrand::u64(..));
         let other = folder(path).join(name);
@@ -143,6 +153,13 @@ mod tests {
         });
         written.unwrap();
         assert_eq!(content(), pair("a", "new"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_could_get_no_name_is_not_made_without_one() {
+        let (folder, _) = old();
+        assert!(unnamed(folder.path(), &folder.path().join("no descriptors")).is_none());
     }
 
     #[test]
