@@ -161,4 +161,7 @@ pub struct Meta {
 impl Meta {
     /// Most bytes of a name.
     pub const NAME_LIMIT: usize = 4096;
+    /// The longest lines that a file may have. All lines of a program, fewer than 2^32, are then
+    /// far fewer bytes than a number has room for.
+    pub const MOST_LINE_SIZE: Bytes = Bytes(1 << 15);
 }

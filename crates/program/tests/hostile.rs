@@ -157,6 +157,12 @@ fn sections_that_lie_are_refused() {
     let lies: &[(&[u8; 4], &[u8], &str)] = &[
         (b"META", &[0, 4, 0, 0, 1, b'x'], "lines of 0 bytes: no power of two"),
         (b"META", &[48, 4, 0, 0, 1, b'x'], "lines of 48 bytes: no power of two"),
+        (b"META", &[0x80, 0x80, 4, 4, 0, 0, 1, b'x'], "lines of 65536 bytes: too long"),
+        (
+            b"META",
+            &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1, 4, 0, 0, 1, b'x'],
+            "lines of 9223372036854775808 bytes: too long",
+        ),
         (b"META", &[64, 4, 0, 4, 0], "unknown kind"),
         (b"META", &[64, 4, 0, 0, 9, b'x'], "cut off"),
         (b"META", &[64, 4, 0, 0, 0xff, 0xff, 3], "too long"),

@@ -207,6 +207,9 @@ impl Loading {
         if !line_size.0.is_power_of_two() {
             return Err(format!("lines of {} bytes: no power of two", line_size.0));
         }
+        if line_size > Meta::MOST_LINE_SIZE {
+            return Err(format!("lines of {} bytes: too long", line_size.0));
+        }
         let small = |n: Option<u64>| {
             u32::try_from(n.ok_or(CUT)?).map_err(|_| "a number does not fit 32 bits")
         };
