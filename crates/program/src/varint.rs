@@ -1,9 +1,6 @@
 //! Variable-length integers (LEB128: seven bits a byte, lowest first), and a reader that never
 //! reads past its end.
 
-/// Most bytes that [`put`] writes.
-pub(crate) const LONGEST: usize = 10;
-
 /// Appends `value`.
 #[inline]
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
@@ -107,6 +104,9 @@ impl<'a> Cursor<'a> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Most bytes that [`put`] writes.
+    const LONGEST: usize = 10;
 
     proptest! {
         #[test]

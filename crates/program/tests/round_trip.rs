@@ -6,8 +6,8 @@ use std::io::{self, Read, Write};
 
 use befit_machine::Bytes;
 use befit_program::{
-    Class, ClassId, Declared, Op, PlaceId, Program, ProgramBuilder, RawTouch, Site, SiteId, Source,
-    SpotId, StrandId, TaskId, Work, WorkRun,
+    Class, ClassId, Declared, Op, PlaceId, Program, ProgramBuilder, RawTouch, ScopeId, Site,
+    SiteId, Source, SpotId, StrandId, TaskId, Work, WorkRun,
 };
 use common::{all, build, events, file, meta, sections, small, spotted};
 use proptest::prelude::*;
@@ -241,6 +241,25 @@ fn a_table_of_more_than_a_chunk_is_written_in_several() {
     assert_eq!(lengths[0] % 2050, 1, "the empty name has a byte");
     let read = Program::read(&bytes[..]).unwrap();
     (1..700).for_each(|number| assert_eq!(read.place(PlaceId(number)), name(number)));
+}
+
+#[test]
+fn origins_with_all_words_that_have_a_number_are_read_back() {
+    let mut builder = ProgramBuilder::new(meta());
+    let all_words = |last: u64| (0..=u16::MAX).map(move |number| (number, u64::MAX - last));
+    for task in 0..2 {
+        let forked = (ScopeId(0), Declared::default(), SiteId(0));
+        builder.fork_from(forked.0, forked.1, forked.2, all_words(task)).unwrap();
+        builder.end().unwrap();
+    }
+    let bytes = file(&builder.finish().unwrap());
+    let chunks = sections(&bytes).into_iter().filter(|(tag, _)| tag == b"ORIG");
+    assert_eq!(chunks.map(|(_, raw)| raw.len() / 11).collect::<Vec<_>>(), [1 << 16; 2]);
+    let read = Program::read(&bytes[..]).unwrap();
+    for task in 0..2 {
+        let words = all_words(task.into()).collect::<Vec<_>>();
+        assert_eq!(read.captured(TaskId(1 + task)), words);
+    }
 }
 
 /// Counts down the calls, and fails in the one that finds 0 left.

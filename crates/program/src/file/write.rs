@@ -5,17 +5,13 @@ use std::path::Path;
 
 use super::chunk::{ChunkWriter, RAW_LIMIT};
 use super::{MAGIC, Section, VERSION, WriteError, write_whole};
-use crate::class::PLACE_LIMIT;
 use crate::lines::PAGE_LINES;
 use crate::program::Program;
 use crate::site::{self, Source};
 use crate::strands::Strand;
 use crate::tree::Step;
-use crate::varint::{self, LONGEST};
+use crate::varint;
 use crate::{Begin, Class, ClassWork, Declared, End, WorkRun};
-
-/// No record is longer.
-const RECORD: usize = 16 * LONGEST + PLACE_LIMIT;
 
 impl Program {
     /// Writes the program in the format that FORMAT.md specifies.
@@ -195,7 +191,8 @@ fn class_work(out: &mut Vec<u8>, work: Option<&ClassWork>) {
     }
 }
 
-/// Writes records into chunks, none of them across two.
+/// Writes records into chunks, none of them across two. Each has room in one: the longest is an
+/// origin with 2^16 captured words, which take eleven bytes each.
 fn records<W: Write, T>(
     chunks: &mut ChunkWriter<W>,
     section: Section,
@@ -204,10 +201,11 @@ fn records<W: Write, T>(
 ) -> io::Result<()> {
     let mut raw = Vec::new();
     for record in records {
+        let before = raw.len();
         put(&mut raw, record);
-        if raw.len() > RAW_LIMIT - RECORD {
-            chunks.write(section, &raw)?;
-            raw.clear();
+        if raw.len() > RAW_LIMIT {
+            chunks.write(section, &raw[..before])?;
+            raw.drain(..before);
         }
     }
     chunks.write(section, &raw)
