@@ -111,6 +111,23 @@ impl WorkRun {
     pub const HOST_LIMIT: usize = 1024;
     /// Most page faults for each page: a file that says more is damaged.
     pub const MOST_FAULTS: f64 = 1e6;
+
+    /// Leaves what a file can hold.
+    pub(crate) fn cut(&mut self) {
+        self.host.truncate(self.host.floor_char_boundary(Self::HOST_LIMIT));
+        for (figure, most) in [
+            (&mut self.host_operation, f64::MAX),
+            (&mut self.faults_per_page, Self::MOST_FAULTS),
+            (&mut self.recorded, f64::MAX),
+        ] {
+            // No number is above 0 either.
+            *figure = if *figure > 0.0 { figure.min(most) } else { 0.0 };
+        }
+        let good = |number: f64| number.is_finite() && number >= 0.0;
+        for class in &mut self.classes {
+            *class = class.filter(|work| good(work.ps_per_operation) && good(work.spread));
+        }
+    }
 }
 
 /// Most bytes of a place's name.

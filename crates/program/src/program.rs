@@ -230,15 +230,16 @@ impl Program {
         self.work_run.as_ref()
     }
 
-    /// The program with what serial runs have shown of its work. The host's name is cut to what a
-    /// file can hold.
+    /// The program with what serial runs have shown of its work. The host's name and its figures
+    /// are cut to what a file can hold, a figure that is no number to 0; a class of which one is
+    /// negative or not finite is one where nothing could be measured.
     ///
     /// # Panics
     /// When `work` does not have an entry for each class.
     #[must_use]
     pub fn with_work(self, mut work: WorkRun) -> Self {
         assert_eq!(work.classes.len(), self.classes.len(), "an entry for each class");
-        work.host.truncate(work.host.floor_char_boundary(WorkRun::HOST_LIMIT));
+        work.cut();
         Self { work_run: Some(work), ..self }
     }
 

@@ -6,8 +6,8 @@ use std::io::{self, Read, Write};
 
 use befit_machine::Bytes;
 use befit_program::{
-    Class, ClassId, Declared, Op, PlaceId, Program, ProgramBuilder, RawTouch, ScopeId, Site,
-    SiteId, Source, SpotId, StrandId, TaskId, Work, WorkRun,
+    Class, ClassId, ClassWork, Declared, Op, PlaceId, Program, ProgramBuilder, RawTouch, ScopeId,
+    Site, SiteId, Source, SpotId, StrandId, TaskId, Work, WorkRun,
 };
 use common::{all, build, events, file, meta, sections, small, spotted};
 use proptest::prelude::*;
@@ -241,6 +241,27 @@ fn a_table_of_more_than_a_chunk_is_written_in_several() {
     assert_eq!(lengths[0] % 2050, 1, "the empty name has a byte");
     let read = Program::read(&bytes[..]).unwrap();
     (1..700).for_each(|number| assert_eq!(read.place(PlaceId(number)), name(number)));
+}
+
+#[test]
+fn any_figures_of_work_are_read_back_as_the_program_has_them() {
+    let program = small();
+    let run = program.work_run().unwrap().clone();
+    for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, -0.0, 0.0, 5e-324, 1e7] {
+        let work = ClassWork { ps_per_operation: number, strands: 1, spread: 0.0 };
+        let spread = ClassWork { ps_per_operation: 1.0, strands: 1, spread: number };
+        let program = program.clone().with_work(WorkRun {
+            host_operation: number,
+            faults_per_page: number,
+            recorded: number,
+            classes: vec![Some(work), Some(spread)],
+            ..run.clone()
+        });
+        let read = Program::read(&file(&program)[..]).unwrap();
+        assert_eq!(read.work_run(), program.work_run(), "{number}");
+        let kept = program.work_run().unwrap().classes.iter().flatten().count();
+        assert_eq!(kept, if number >= 0.0 && number.is_finite() { 2 } else { 0 }, "{number}");
+    }
 }
 
 #[test]

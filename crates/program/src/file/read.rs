@@ -518,7 +518,7 @@ fn text<'a>(cursor: &mut Cursor<'a>, most: usize) -> Result<&'a str, String> {
 /// A number of eight bytes that is finite and not negative.
 fn positive(cursor: &mut Cursor) -> Result<f64, String> {
     let number = f64::from_bits(cursor.little::<8>().ok_or(CUT)?);
-    let good = number.is_finite() && number.is_sign_positive();
+    let good = number.is_finite() && number >= 0.0;
     if good { Ok(number) } else { Err("a number is negative or not finite".into()) }
 }
 
