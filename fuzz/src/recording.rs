@@ -11,7 +11,7 @@ use forge::{file, forge, sections, small};
 use crate::{simulation, within};
 
 /// As FORMAT.md promises, of a file of so many bytes.
-const TIMES: u64 = 4096;
+const TIMES: u64 = 8192;
 const CONSTANT: u64 = 4 << 20;
 
 /// Programs with more touches are not looked at: few bytes can say very many.

@@ -94,6 +94,17 @@ pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
     file
 }
 
+/// The first version of the format that has the section with this tag.
+pub(crate) fn since(tag: &[u8; 4]) -> u8 {
+    match tag {
+        b"PLAC" | b"CLAS" | b"WORK" => 2,
+        b"SITE" | b"ORIG" => 3,
+        b"ATOM" => 4,
+        b"SPOT" | b"BLCK" | b"SPIX" | b"SPTS" => 5,
+        _ => 1,
+    }
+}
+
 /// The raw sections of a good file.
 pub(crate) fn sections(file: &[u8]) -> Vec<([u8; 4], Vec<u8>)> {
     let mut sections = Vec::new();
