@@ -6,7 +6,7 @@
 mod forge;
 
 use befit_program::{Program, StrandId, TaskId};
-use forge::{file, forge, sections, small};
+use forge::{LAST_VERSION, file, forge_of, sections, small, small_of, spotted};
 
 use crate::{simulation, within};
 
@@ -27,11 +27,23 @@ pub(crate) fn raw_seeds() -> Vec<Vec<u8>> {
     vec![file(&small())]
 }
 
-/// `input` is a list of the sections of a file: the number of a tag, the length in two bytes, and
-/// what the section holds.
+/// The tags of all sections: those of a program without spots, and then those of spots.
+fn tags() -> Vec<[u8; 4]> {
+    let mut tags = Vec::new();
+    for (tag, _) in [small(), spotted()].iter().flat_map(|program| sections(&file(program))) {
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    tags
+}
+
+/// `input` is the version of a file, from 0 for the first, and a list of the file's sections: the
+/// number of a tag, the length in two bytes, and what the section holds.
 pub(crate) fn forged(input: &[u8]) {
-    let tags: Vec<[u8; 4]> = sections(&file(&small())).iter().map(|section| section.0).collect();
-    let mut rest = input;
+    let tags = tags();
+    let (version, mut rest) =
+        input.split_first().map_or((0, input), |(first, rest)| (*first, rest));
     let mut made = Vec::new();
     while let [tag, low, high, after @ ..] = rest {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(after.len());
@@ -41,16 +53,23 @@ pub(crate) fn forged(input: &[u8]) {
         }
         rest = next;
     }
-    look_at(&forge(&made), input);
+    look_at(&forge_of(1 + version % LAST_VERSION, &made), input);
 }
 
 pub(crate) fn forged_seeds() -> Vec<Vec<u8>> {
-    let sections = sections(&file(&small()));
-    let listed = sections.iter().enumerate().flat_map(|(number, (_, raw))| {
-        let length = u16::try_from(raw.len()).expect("a small program").to_le_bytes();
-        [&[number as u8][..], &length, raw].concat()
-    });
-    vec![listed.collect()]
+    let old = (1..=LAST_VERSION).map(|version| (version, small_of(version)));
+    let all = old.chain([(LAST_VERSION, sections(&file(&spotted())))]);
+    let tags = tags();
+    let listed = |(version, sections): (u8, Vec<([u8; 4], Vec<u8>)>)| {
+        let mut seed = vec![version - 1];
+        for (tag, raw) in sections {
+            let number = tags.iter().position(|known| *known == tag).expect("one of the tags");
+            let length = u16::try_from(raw.len()).expect("a small program").to_le_bytes();
+            seed.extend([&[number as u8][..], &length, &raw].concat());
+        }
+        seed
+    };
+    all.map(listed).collect()
 }
 
 /// Reads the file, asks the program all that can be asked, writes and reads it again, and simulates

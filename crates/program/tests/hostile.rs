@@ -4,7 +4,8 @@ mod common;
 
 use befit_program::{Program, ReadError};
 use common::{
-    all, build, chunk, events, file, forge, packed, sections, since, small, spotted, with_work,
+    all, build, chunk, events, file, forge, forge_of, packed, sections, since, small, spotted,
+    with_work,
 };
 use proptest::prelude::*;
 
@@ -54,8 +55,7 @@ fn a_section_that_a_version_does_not_have_yet_is_refused_there() {
     let mut refused = 0;
     for (meta, section) in both.iter().flat_map(|all| all[1..].iter().map(|one| (&all[0], one))) {
         for version in 1..=7 {
-            let mut file = forge(&[meta.clone(), section.clone()]);
-            file[8] = version;
+            let file = forge_of(version, &[meta.clone(), section.clone()]);
             let error = Program::read(&file[..]).unwrap_err().to_string();
             let is_unknown = error.contains("has no such section");
             assert_eq!(
@@ -369,9 +369,7 @@ fn flooded(version: u8, floods: &[(&[u8; 4], &[u8], &[u8])]) -> Vec<u8> {
         }
     }
     all.retain(|(_, raw)| !raw.is_empty());
-    let mut file = forge(&all);
-    file[8] = version;
-    file
+    forge_of(version, &all)
 }
 
 #[test]

@@ -9,7 +9,9 @@ use befit_program::{
     Class, ClassId, ClassWork, Declared, Op, PlaceId, Program, ProgramBuilder, RawTouch, ScopeId,
     Site, SiteId, Source, SpotId, StrandId, TaskId, Work, WorkRun,
 };
-use common::{all, build, events, file, meta, sections, small, spotted};
+use common::{
+    LAST_VERSION, all, build, events, file, forge_of, meta, sections, small, small_of, spotted,
+};
 use proptest::prelude::*;
 
 proptest! {
@@ -82,8 +84,7 @@ fn version_1_stays_as_it_is() {
         (b"TREE", &[3, 0, 2, 0, 0, 7, 1, 2, 1, 0, 7, 1, 2, 1, 0, 5, 0]),
         (b"END\0", &[4, 3, 2, 128, 2, 216, 9, 1, 1, 3, 123]),
     ];
-    let mut forged = common::forge(&sections.map(|(tag, raw)| (*tag, raw.to_vec())));
-    forged[8] = 1;
+    let forged = forge_of(1, &sections.map(|(tag, raw)| (*tag, raw.to_vec())));
     let program = Program::read(&forged[..]).unwrap();
     assert_eq!((program.tasks(), program.strands(), program.total_touches()), (4, 3, 123));
     assert_eq!(program.classes(), [Class::UNKNOWN]);
@@ -93,22 +94,19 @@ fn version_1_stays_as_it_is() {
     assert_eq!(all(&Program::read(&file(&program)[..]).unwrap()), all(&program));
 }
 
+#[test]
+fn the_small_program_is_read_in_each_version() {
+    for version in 1..=LAST_VERSION {
+        let program = Program::read(&forge_of(version, &small_of(version))[..]).unwrap();
+        assert_eq!((program.tasks(), program.strands()), (4, 4), "{version}");
+    }
+}
+
 /// Version 2 is still read: a program of which only places and classes are known. It is version 3
 /// without two sections and two totals; where that names origins, it names declared sizes.
 #[test]
 fn version_2_stays_as_it_is() {
-    let mut sections = of_version_4();
-    sections.retain(|(tag, _)| ![b"ATOM", b"SITE", b"ORIG"].contains(&tag));
-    for (tag, raw) in &mut sections {
-        match &*tag {
-            // Fork, strand, end; twice the same with what is known by then; sync, strand, end.
-            b"TREE" => *raw = vec![3, 0, 2, 0, 0, 7, 1, 2, 1, 0, 7, 1, 2, 1, 0, 5, 2, 0, 0],
-            b"END\0" => raw.truncate(raw.len() - 3),
-            _ => {}
-        }
-    }
-    let mut forged = common::forge(&sections);
-    forged[8] = 2;
+    let forged = forge_of(2, &small_of(2));
     let program = Program::read(&forged[..]).unwrap();
     assert_eq!((program.tasks(), program.strands()), (4, 4));
     assert_eq!((program.sites(), program.source(SiteId(0))), (&[Site::default()][..], None));
@@ -123,46 +121,16 @@ fn version_2_stays_as_it_is() {
 /// section and a total.
 #[test]
 fn version_3_stays_as_it_is() {
-    let mut sections = of_version_4();
-    sections.retain(|(tag, _)| tag != b"ATOM");
-    for (_, raw) in sections.iter_mut().filter(|(tag, _)| tag == b"END\0") {
-        raw.truncate(raw.len() - 1);
-    }
-    let mut forged = common::forge(&sections);
-    forged[8] = 3;
+    let forged = forge_of(3, &small_of(3));
     let program = Program::read(&forged[..]).unwrap();
     assert_eq!((program.tasks(), program.atomics()), (4, &[][..]));
     assert_eq!(program.sites(), small().sites());
 }
 
-/// The sections of [`small`] in version 6: bits say which of eight captured words follow.
-fn of_version_6() -> Vec<([u8; 4], Vec<u8>)> {
-    let mut sections = sections(&file(&small()));
-    for (_, raw) in sections.iter_mut().filter(|(tag, _)| tag == b"ORIG") {
-        *raw = vec![0, 1, 0b1_0000, 40, 0, 1, 0b1_0100, 1, 40, 0, 2, 0b1_0100, 2, 40];
-    }
-    sections
-}
-
-/// The sections of [`small`] in version 4: three totals and the process's time fewer.
-fn of_version_4() -> Vec<([u8; 4], Vec<u8>)> {
-    let mut sections = of_version_6();
-    for (tag, raw) in &mut sections {
-        match &*tag {
-            b"END\0" => raw.truncate(raw.len() - 3),
-            // Behind two bytes of MHz and two numbers.
-            b"WORK" => drop(raw.drain(18..26)),
-            _ => {}
-        }
-    }
-    sections
-}
-
 /// Version 4 is still read: a program without spots, of which the process's time is not known.
 #[test]
 fn version_4_stays_as_it_is() {
-    let mut forged = common::forge(&of_version_4());
-    forged[8] = 4;
+    let forged = forge_of(4, &small_of(4));
     let program = Program::read(&forged[..]).unwrap();
     let run = program.work_run().unwrap().clone();
     assert_eq!((program.has_spots(), run.recorded), (false, 0.0));
@@ -174,8 +142,7 @@ fn version_4_stays_as_it_is() {
 #[test]
 fn versions_5_and_6_stay_as_they_are() {
     for version in [5, 6] {
-        let mut old = common::forge(&of_version_6());
-        old[8] = version;
+        let old = forge_of(version, &small_of(version));
         assert_eq!(all(&Program::read(&old[..]).unwrap()), all(&small()));
     }
 }

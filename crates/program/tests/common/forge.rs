@@ -3,7 +3,7 @@
 
 use befit_machine::Bytes;
 use befit_program::{
-    ClassWork, Declared, Meta, Program, ProgramBuilder, ScopeId, Site, Source, WorkRun,
+    ClassWork, Declared, Meta, Program, ProgramBuilder, ScopeId, Site, Source, SpotId, WorkRun,
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -18,7 +18,7 @@ pub(crate) fn file(program: &Program) -> Vec<u8> {
     file
 }
 
-/// Has something in every section.
+/// Has something in every section but those of spots, which [`spotted`] has.
 pub(crate) fn small() -> Program {
     let mut builder = ProgramBuilder::new(meta());
     for child in 0..3 {
@@ -41,6 +41,28 @@ pub(crate) fn small() -> Program {
     // Two lines that are touched, and one in no touched page.
     [1 << 40, 1005, 5].into_iter().for_each(|line| builder.atomic(line));
     with_work(builder.finish().unwrap())
+}
+
+/// Two tasks that touch the same lines at different spots, of which one is unknown, and blocks.
+pub(crate) fn spotted() -> Program {
+    let mut builder = ProgramBuilder::new(meta());
+    let source = |line| Source { file: "src/a.rs".into(), line, function: "f".into() };
+    let spots = [SpotId(0), builder.spot(source(7)).unwrap(), builder.spot(source(9)).unwrap()];
+    for child in 0..2 {
+        builder.fork(ScopeId(1), Declared::default()).unwrap();
+        for line in 0..100 {
+            builder.touch_at(6400 + line, false, false, spots[1 + (line as usize + child) % 2]);
+            builder.touch_at(64_000 + line, true, false, spots[0]);
+        }
+        builder.end().unwrap();
+    }
+    builder.sync(ScopeId(1)).unwrap();
+    // From the middle of the first stretch to nowhere; a later one in it; one that is not touched.
+    builder.block(6410, 1000, spots[1]);
+    builder.block(6420, 5, spots[2]);
+    builder.block(20_000, 5, spots[2]);
+    builder.block(64_000, 64, spots[2]);
+    builder.finish().unwrap()
 }
 
 /// With some work, of every second class.
@@ -84,7 +106,15 @@ pub(crate) fn packed(raw: &[u8]) -> Vec<u8> {
 
 /// A file whose checksums are right, whatever its sections hold.
 pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"\x89BEFIT\r\n\x07\0\0\0".to_vec();
+    forge_of(LAST_VERSION, sections)
+}
+
+/// The version that is written.
+pub(crate) const LAST_VERSION: u8 = 7;
+
+/// The same of any version.
+pub(crate) fn forge_of(version: u8, sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
+    let mut file = [&b"\x89BEFIT\r\n"[..], &[version, 0, 0, 0]].concat();
     for (number, (tag, raw)) in sections.iter().enumerate() {
         let mut stored = packed(raw);
         // Padding to the least that is accepted.
@@ -114,6 +144,34 @@ pub(crate) fn sections(file: &[u8]) -> Vec<([u8; 4], Vec<u8>)> {
         let raw = lz4_flex::block::decompress(&rest[40..40 + word(36)], word(4)).unwrap();
         sections.push((rest[..4].try_into().unwrap(), raw));
         rest = &rest[36 + word(8)..];
+    }
+    sections
+}
+
+/// The sections of [`small`] as this version has them, without what it cannot say.
+pub(crate) fn small_of(version: u8) -> Vec<([u8; 4], Vec<u8>)> {
+    let mut sections = sections(&file(&small()));
+    sections.retain(|(tag, _)| since(tag) <= version);
+    // Of places and classes, sites and origins, atomics, spots, blocks and their bytes.
+    let missing_totals = [8, 6, 4, 3].get(usize::from(version) - 1).copied().unwrap_or(0);
+    for (tag, raw) in &mut sections {
+        match &*tag {
+            b"END\0" => raw.truncate(raw.len() - missing_totals),
+            // Bits say which of eight captured words follow.
+            b"ORIG" if version < 7 => {
+                *raw = vec![0, 1, 0b1_0000, 40, 0, 1, 0b1_0100, 1, 40, 0, 2, 0b1_0100, 2, 40];
+            }
+            // Without the process's time, behind two bytes of MHz and two numbers.
+            b"WORK" if version < 5 => drop(raw.drain(18..26)),
+            // Names declared sizes instead of origins: fork, strand, end; twice the same with what
+            // is known by then; sync, strand, end.
+            b"TREE" if version < 3 => {
+                *raw = vec![3, 0, 2, 0, 0, 7, 1, 2, 1, 0, 7, 1, 2, 1, 0, 5, 2, 0, 0];
+            }
+            // Without classes.
+            b"COST" if version < 2 => *raw = vec![40, 1, 2, 1, 1, 1],
+            _ => {}
+        }
     }
     sections
 }

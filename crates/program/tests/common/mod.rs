@@ -7,8 +7,7 @@ mod forge;
 
 use befit_machine::Bytes;
 use befit_program::{
-    Declared, Program, ProgramBuilder, RawTouch, ScopeId, Site, Source, SpotId, StrandId, TaskId,
-    Touch,
+    Declared, Program, ProgramBuilder, RawTouch, ScopeId, Site, Source, StrandId, TaskId, Touch,
 };
 use proptest::prelude::*;
 
@@ -169,28 +168,6 @@ pub(crate) fn task(
     builder.fork(ScopeId(scope), Declared::default()).unwrap();
     run(builder);
     builder.end().unwrap();
-}
-
-/// Two tasks that touch the same lines at different spots, of which one is unknown, and blocks.
-pub(crate) fn spotted() -> Program {
-    let mut builder = ProgramBuilder::new(meta());
-    let source = |line| Source { file: "src/a.rs".into(), line, function: "f".into() };
-    let spots = [SpotId(0), builder.spot(source(7)).unwrap(), builder.spot(source(9)).unwrap()];
-    for child in 0..2 {
-        builder.fork(ScopeId(1), Declared::default()).unwrap();
-        for line in 0..100 {
-            builder.touch_at(6400 + line, false, false, spots[1 + (line as usize + child) % 2]);
-            builder.touch_at(64_000 + line, true, false, spots[0]);
-        }
-        builder.end().unwrap();
-    }
-    builder.sync(ScopeId(1)).unwrap();
-    // From the middle of the first stretch to nowhere; a later one in it; one that is not touched.
-    builder.block(6410, 1000, spots[1]);
-    builder.block(6420, 5, spots[2]);
-    builder.block(20_000, 5, spots[2]);
-    builder.block(64_000, 64, spots[2]);
-    builder.finish().unwrap()
 }
 
 /// Everything that can be asked of a program, to compare two.
