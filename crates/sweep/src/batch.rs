@@ -1,6 +1,7 @@
 //! What goes to a worker, and what comes back: JSON, which any engine can carry.
 
 use std::{
+    collections::BTreeMap,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
@@ -20,6 +21,8 @@ pub(crate) struct Batch {
     pub(crate) version: String,
     /// The recordings that the jobs need.
     pub(crate) recordings: Vec<Recording>,
+    /// The hashes of the jobs' machines, by name.
+    pub(crate) machines: BTreeMap<String, String>,
     pub(crate) jobs: Vec<Job>,
 }
 
@@ -60,7 +63,8 @@ pub(crate) static SIMULATOR: Simulator = Simulator::new();
 /// `HASH.befit`; else the result says that it is missing.
 ///
 /// # Errors
-/// In one line: the batch is none, or comes from another version of befit.
+/// In one line: the batch is none, or comes from another version of befit, or a machine is unknown
+/// here, or another one than where the sweep began.
 pub fn run_batch(
     batch: &[u8],
     folder: Option<&Path>,
@@ -72,6 +76,9 @@ pub fn run_batch(
         let client = batch.version;
         return Err(format!("this worker has befit {VERSION}, and the sweep befit {client}"));
     }
+    for (name, hash) in &batch.machines {
+        SIMULATOR.machine(name, hash)?;
+    }
     let mut result = BatchResult::default();
     let mut jobs = Vec::with_capacity(batch.jobs.len());
     for job in batch.jobs {
@@ -82,14 +89,17 @@ pub fn run_batch(
             result.missing = Some(recording.hash.clone());
             return Ok(result);
         };
-        jobs.push((job.index, one, path, &recording.hash));
+        let machine = batch.machines.get(&one.machine);
+        let machine = machine.ok_or("this is no batch: a machine is missing in it")?;
+        jobs.push((job.index, one, path, &recording.hash, machine));
     }
     let next = AtomicUsize::new(0);
     let work = || {
         let begin = Instant::now();
         let mut done = Vec::new();
-        while let Some((index, one, path, hash)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((*index, SIMULATOR.simulate(one, path, hash)));
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (index, one, path, hash, machine) = job;
+            done.push((*index, SIMULATOR.simulate(one, path, hash, machine)));
         }
         (done, begin.elapsed().as_secs_f64())
     };

@@ -155,9 +155,9 @@ impl Configuration {
     /// The machine, changed as the configuration says.
     ///
     /// # Errors
-    /// It is unknown, or cannot be changed so.
-    pub(crate) fn machine(&self) -> Result<Machine, MachineError> {
-        vary(&self.machine, [self.sockets, self.cores, self.bandwidth], self.shrink)
+    /// It cannot be changed so.
+    pub(crate) fn varied(&self, machine: Machine) -> Result<Machine, MachineError> {
+        varied(machine, [self.sockets, self.cores, self.bandwidth], self.shrink)
     }
 }
 
@@ -166,12 +166,15 @@ impl Configuration {
 ///
 /// # Errors
 /// It is unknown, or cannot be changed so.
-pub fn vary(
-    spec: &str,
+pub fn vary(spec: &str, parts: [Option<u32>; 3], shrink: u32) -> Result<Machine, MachineError> {
+    varied(Machine::find(spec)?, parts, shrink)
+}
+
+fn varied(
+    mut machine: Machine,
     [sockets, cores, bandwidth]: [Option<u32>; 3],
     shrink: u32,
 ) -> Result<Machine, MachineError> {
-    let mut machine = Machine::find(spec)?;
     if let Some(sockets) = sockets {
         machine = machine.with_sockets(sockets)?;
     }

@@ -17,6 +17,7 @@ mod configuration;
 mod folder;
 mod grid;
 mod journal;
+mod machines;
 mod manifest;
 mod merge;
 mod meter;

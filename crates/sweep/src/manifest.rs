@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use befit_lab::LabError;
-use befit_machine::Machine;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Grid, Shard, VERSION,
+    Grid, Shard, VERSION, machines,
     programs::{Name, Recording},
 };
 
@@ -49,14 +48,8 @@ impl Manifest {
         shard: Option<Shard>,
         recordings: &BTreeMap<Name, Recording>,
     ) -> Result<Self, LabError> {
-        let mut machines = BTreeMap::new();
-        for one in grid.configurations() {
-            if !machines.contains_key(&one.machine) {
-                let machine = format!("{:?}", Machine::find(&one.machine)?);
-                let hash = xxhash_rust::xxh3::xxh3_64(machine.as_bytes());
-                machines.insert(one.machine.clone(), format!("{hash:016x}"));
-            }
-        }
+        let machines = machines::find(grid.configurations())?;
+        let machines = machines.into_iter().map(|(name, it)| (name, machines::hash(&it)));
         let programs = recordings.iter().map(|(name, recording)| {
             let Recording { command, hash, .. } = recording.clone();
             (name.clone(), Recorded { command, recording: hash })
@@ -68,7 +61,7 @@ impl Manifest {
             configurations: grid.configurations().len(),
             shard: shard.map(|shard| shard.to_string()),
             programs: programs.collect(),
-            machines,
+            machines: machines.collect(),
         })
     }
 

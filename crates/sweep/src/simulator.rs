@@ -11,7 +11,7 @@ use befit_machine::Machine;
 use befit_program::Program;
 use befit_sim::{Bounds, Costs, Settings};
 
-use crate::{Configuration, Figures, column, programs};
+use crate::{Configuration, Figures, column, machines, programs};
 
 /// Programs, and machines, that are kept at most. Configurations come sorted by both.
 pub(crate) const KEPT: usize = 4;
@@ -53,13 +53,15 @@ impl<T> Latest<T> {
 pub(crate) struct Simulator {
     /// By hash and sizes.
     programs: Latest<Program>,
-    /// By hash, sizes, and what the machine is.
-    machines: Latest<(Machine, Bounds)>,
+    /// By name and hash.
+    machines: Latest<Machine>,
+    /// By the program's hash, sizes, the machine's hash, and how it is changed.
+    bounded: Latest<(Machine, Bounds)>,
 }
 
 impl Simulator {
     pub(crate) const fn new() -> Self {
-        Self { programs: Latest::new(), machines: Latest::new() }
+        Self { programs: Latest::new(), machines: Latest::new(), bounded: Latest::new() }
     }
 
     /// True if the program of this hash is here, so that its file is not needed.
@@ -80,17 +82,27 @@ impl Simulator {
         self.programs.get(format!("{hash} {}", one.sizes), || load(one, path, hash))
     }
 
-    /// The figures of `one` on the recording in `path`, which has this hash.
+    /// The machine that `name` stands for, which has this hash.
     ///
     /// # Errors
-    /// In one line: the recording has changed, or the simulation fails, even by a panic.
+    /// In one line: it is unknown here, or is another one.
+    pub(crate) fn machine(&self, name: &str, hash: &str) -> Result<Arc<Machine>, String> {
+        self.machines.get(format!("{hash} {name}"), || machines::known(name, hash))
+    }
+
+    /// The figures of `one` on the recording in `path`, and the machine, which have these hashes.
+    ///
+    /// # Errors
+    /// In one line: the recording or the machine has changed, or the simulation fails, even by a
+    /// panic.
     pub(crate) fn simulate(
         &self,
         one: &Configuration,
         path: &Path,
         hash: &str,
+        machine: &str,
     ) -> Result<Figures, String> {
-        let run = AssertUnwindSafe(|| self.try_simulate(one, path, hash));
+        let run = AssertUnwindSafe(|| self.try_simulate(one, path, hash, machine));
         catch_unwind(run).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -103,11 +115,13 @@ impl Simulator {
         one: &Configuration,
         path: &Path,
         hash: &str,
+        machine: &str,
     ) -> Result<Figures, String> {
         let program = self.read(one, path, hash)?;
-        let changed = (&one.machine, one.sockets, one.cores, one.bandwidth, one.shrink);
-        let bounded = self.machines.get(format!("{hash} {} {changed:?}", one.sizes), || {
-            let machine = one.machine().map_err(|error| error.to_string())?;
+        let changed = (machine, one.sockets, one.cores, one.bandwidth, one.shrink);
+        let bounded = self.bounded.get(format!("{hash} {} {changed:?}", one.sizes), || {
+            let machine = self.machine(&one.machine, machine)?;
+            let machine = one.varied((*machine).clone()).map_err(|error| error.to_string())?;
             let bounds = Bounds::of(&program, &machine);
             Ok((machine, bounds))
         })?;

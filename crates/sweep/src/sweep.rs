@@ -8,6 +8,7 @@ use std::{
 };
 
 use befit_lab::{LabError, OutputFile, Progress};
+use befit_machine::Machine;
 
 use crate::{
     BatchResult, Configuration, Grid, Shard, VERSION,
@@ -66,7 +67,7 @@ impl Sweep {
         // That the table cannot be written is said now, and not after the simulations.
         drop(OutputFile::create(output).map_err(|error| cannot("write", output, &error))?);
         for one in grid.configurations() {
-            one.machine()?;
+            one.varied(Machine::find(&one.machine)?)?;
         }
         // All else is done under the lock.
         let mut folder = Folder::lock(&folder_of(output))?;
@@ -148,6 +149,7 @@ impl Sweep {
     /// These simulations as bytes for [`crate::run_batch`].
     pub fn batch(&self, numbers: &[usize]) -> Vec<u8> {
         let mut recordings: Vec<Recording> = Vec::new();
+        let mut machines = BTreeMap::new();
         let mut jobs = Vec::with_capacity(numbers.len());
         for index in numbers.iter().copied() {
             let needed = self.recording(index);
@@ -155,10 +157,13 @@ impl Sweep {
                 recordings.push(needed.clone());
                 recordings.len() - 1
             });
-            let fields = self.configurations()[index].fields();
-            jobs.push(Job { index, recording: at, fields });
+            let one = &self.configurations()[index];
+            if let Some(hash) = self.manifest.machines.get(&one.machine) {
+                machines.insert(one.machine.clone(), hash.clone());
+            }
+            jobs.push(Job { index, recording: at, fields: one.fields() });
         }
-        let batch = Batch { version: VERSION.to_owned(), recordings, jobs };
+        let batch = Batch { version: VERSION.to_owned(), recordings, machines, jobs };
         // Numbers and text are always JSON.
         serde_json::to_vec(&batch).unwrap_or_default()
     }

@@ -250,6 +250,43 @@ fn a_recording_that_cannot_be_read_is_asked_for_and_then_taken_from_the_folder()
     assert!(result.done.iter().all(|(_, figures)| figures.is_ok()));
 }
 
+/// A grid on a machine in a file of hwloc's: so many cores.
+fn on_a_file(place: &Place, cores: u32) -> Grid {
+    let file = place.path("mine.xml");
+    let core = |at| format!(r#"<object type="Core"><object type="PU" os_index="{at}"/></object>"#);
+    let cores: String = (0..cores).map(core).collect();
+    let cache = r#"<object type="L2Cache" cache_size="32768" cache_linesize="64" depth="2""#;
+    let text = format!(r#"<object type="Machine">{cache}>{cores}</object></object>"#);
+    fs::write(&file, format!(r#"<topology version="2.0">{text}</topology>"#)).unwrap();
+    Grid::from_json(&json!({
+        "program": place.path("halves.befit"), "machine": file, "scheduler": "ws"
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_worker_refuses_another_machine_of_the_same_name_and_finds_a_new_one() {
+    let place = Place::new();
+    let workers = |out: &str, cores: u32| {
+        let grid = on_a_file(&place, cores);
+        let sweep = Sweep::open(grid, None, &place.path(out), Resume::GoOn, &Silent).unwrap();
+        let result = run_batch(&sweep.batch(&[0]), None, THREADS).unwrap();
+        let workers = crate::column::figure_names().iter().position(|name| name == "workers");
+        let figures = result.done[0].1.clone().unwrap();
+        (sweep, figures[workers.unwrap()])
+    };
+    // The process keeps the machines of earlier batches, and the file becomes another one's.
+    assert_eq!(workers("two.parquet", 2).1, Some(2));
+    let (sweep, four) = workers("four.parquet", 4);
+    assert_eq!(four, Some(4));
+    // As for a worker that sees another file, or is on another host.
+    let mut batch: serde_json::Value = serde_json::from_slice(&sweep.batch(&[0])).unwrap();
+    let name = place.path("mine.xml").display().to_string();
+    batch["machines"][&name] = "another".into();
+    let error = run_batch(&serde_json::to_vec(&batch).unwrap(), None, THREADS).unwrap_err();
+    assert!(error.contains("mine.xml is another one for this worker"), "{error}");
+}
+
 #[test]
 fn a_grid_is_a_product_or_several_and_each_configuration_is_there_once() {
     let of = |text: &str| Grid::from_toml(text).map(|grid| grid.configurations().len());
