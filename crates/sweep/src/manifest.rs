@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use befit_lab::LabError;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Grid, Shard, VERSION, machines,
+    Grid, Shard, VERSION,
     programs::{Name, Recording},
 };
 
@@ -39,30 +38,26 @@ pub(crate) struct Recorded {
 }
 
 impl Manifest {
-    /// That of a sweep over `grid`, of which `shard` runs.
-    ///
-    /// # Errors
-    /// When a machine is not known.
+    /// That of a sweep over `grid`, of which `shard` runs, on the machines of these hashes.
     pub(crate) fn of(
         grid: &Grid,
         shard: Option<Shard>,
         recordings: &BTreeMap<Name, Recording>,
-    ) -> Result<Self, LabError> {
-        let machines = machines::find(grid.configurations())?;
-        let machines = machines.into_iter().map(|(name, it)| (name, machines::hash(&it)));
+        machines: BTreeMap<String, String>,
+    ) -> Self {
         let programs = recordings.iter().map(|(name, recording)| {
             let Recording { command, hash, .. } = recording.clone();
             (name.clone(), Recorded { command, recording: hash })
         });
-        Ok(Self {
+        Self {
             schema: "befit.sweep/1".to_owned(),
             befit: VERSION.to_owned(),
             grid: grid.hash(),
             configurations: grid.configurations().len(),
             shard: shard.map(|shard| shard.to_string()),
             programs: programs.collect(),
-            machines: machines.collect(),
-        })
+            machines,
+        }
     }
 
     /// The hash of each recording.

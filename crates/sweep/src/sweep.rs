@@ -16,6 +16,7 @@ use crate::{
     column::{Value, configuration_columns, figure_names},
     folder::Folder,
     journal::Journal,
+    machines,
     manifest::Manifest,
     meter::Meter,
     programs::{self, Name, Recording, cannot},
@@ -66,15 +67,13 @@ impl Sweep {
     ) -> Result<Self, LabError> {
         // That the table cannot be written is said now, and not after the simulations.
         drop(OutputFile::create(output).map_err(|error| cannot("write", output, &error))?);
-        for one in grid.configurations() {
-            one.varied(Machine::find(&one.machine)?)?;
-        }
+        let machines = machines::hashes(grid.configurations(), Machine::find)?;
         // All else is done under the lock.
         let mut folder = Folder::lock(&folder_of(output))?;
         if resume == Resume::Anew {
             folder.clear()?;
         }
-        let opened = Opened::new(&folder, grid, shard, output, resume, progress);
+        let opened = Opened::new(&folder, grid, machines, shard, output, resume, progress);
         let Opened { grid, manifest, recordings, journal } = match opened {
             Ok(opened) => opened,
             Err(why) => {
@@ -258,6 +257,7 @@ impl Opened {
     fn new(
         folder: &Folder,
         mut grid: Grid,
+        machines: BTreeMap<String, String>,
         shard: Option<Shard>,
         output: &Path,
         resume: Resume,
@@ -272,7 +272,7 @@ impl Opened {
         };
         let known = earlier.as_ref().map(Manifest::hashes).unwrap_or_default();
         let recordings = programs::find(grid.configurations(), &known, folder.path(), progress)?;
-        let manifest = Manifest::of(&grid, shard, &recordings)?;
+        let manifest = Manifest::of(&grid, shard, &recordings, machines);
         if let Some(why) = earlier.and_then(|earlier| earlier.conflict(&manifest)) {
             let output = output.display();
             return Err(LabError::Usage(format!(
