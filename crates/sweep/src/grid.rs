@@ -48,11 +48,15 @@ impl Grid {
     /// several tables `[[grid]]` of that kind, whose configurations come together.
     ///
     /// # Errors
-    /// [`LabError::Usage`]: it is no TOML, or as [`Self::from_json`].
+    /// [`LabError::Usage`]: it is no TOML, or has a number that is not finite, or as
+    /// [`Self::from_json`].
     pub fn from_toml(text: &str) -> Result<Self, LabError> {
         let mut table: Map<String, Json> = toml::from_str(text).map_err(|error| {
             usage(error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" "))
         })?;
+        if let Some(name) = table.iter().find_map(|(name, value)| not_finite(name, value)) {
+            return Err(usage(format!("{name}: every number must be finite")));
+        }
         match table.remove("grid") {
             Some(grids) if table.is_empty() => Self::from_json(&grids),
             Some(_) => Err(usage("a file has either axes or [[grid]] tables")),
@@ -109,6 +113,17 @@ impl Grid {
             at += 1;
             (at - 1) % of == number - 1
         });
+    }
+}
+
+/// The name of an axis that has `nan` or `inf` somewhere. TOML has no null: in JSON that was made
+/// of it, null is such a number.
+fn not_finite<'a>(name: &'a str, value: &'a Json) -> Option<&'a str> {
+    match value {
+        Json::Null => Some(name),
+        Json::Array(list) => list.iter().find_map(|one| not_finite(name, one)),
+        Json::Object(table) => table.iter().find_map(|(name, one)| not_finite(name, one)),
+        _ => None,
     }
 }
 

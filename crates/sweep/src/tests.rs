@@ -297,6 +297,9 @@ fn a_grid_is_a_product_or_several_and_each_configuration_is_there_once() {
     for (text, part) in [
         ("scheduler = 'wss'", "unknown scheduler"),
         ("scheduler = 'ws'\nsigma = 3", "sigma: '3' is not a number"),
+        ("scheduler = 'ws'\nsigma = nan", "sigma: every number must be finite"),
+        ("scheduler = 'ws'\nsigma = [0.5, -inf]", "sigma: every number must be finite"),
+        ("scheduler = 'ws'\nseed = inf", "seed: every number must be finite"),
         ("scheduler = 'ws'\nsigme = 1", "has no sigme; known: program, machine"),
         ("scheduler = 'ws'\nseed = '5..1'", "no range"),
         ("scheduler = 'ws'\nseed = []", "an axis is empty"),
@@ -308,6 +311,8 @@ fn a_grid_is_a_product_or_several_and_each_configuration_is_there_once() {
         assert!(error.is_usage() && error.to_string().contains(part), "{text}: {error}");
         assert_eq!(error.to_string().lines().count(), 1, "{error}");
     }
+    let error = of(&format!("{table}mu = nan\n")).unwrap_err().to_string();
+    assert!(error.contains("mu: every number must be finite"), "{error}");
     // A shard has every n-th, so all together have each once.
     for bad in ["0/2", "3/2", "1", "x/2"] {
         assert!(bad.parse::<Shard>().is_err(), "{bad}");
