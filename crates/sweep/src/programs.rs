@@ -44,10 +44,13 @@ fn is_file(program: &str) -> bool {
     names_file(program.split_whitespace().next().unwrap_or_default())
 }
 
-/// The shrink of a program where nobody said.
+/// The shrink of a program where nobody said: the usual one of a kernel of its default size.
 pub(crate) fn usual_shrink(program: &str) -> u32 {
-    match program.split_whitespace().collect::<Vec<_>>()[..] {
-        [kernel] if !is_file(program) => befit_lab::usual_shrink(kernel),
+    let mut words = program.split_whitespace();
+    match words.next() {
+        Some(kernel) if !is_file(program) && words.all(|word| word != "--n") => {
+            befit_lab::usual_shrink(kernel)
+        }
         _ => 1,
     }
 }
@@ -161,4 +164,18 @@ pub fn file_hash(path: &Path) -> io::Result<String> {
 /// A failure with the file's name.
 pub(crate) fn cannot(what: &str, path: &Path, error: &dyn std::fmt::Display) -> LabError {
     LabError::Failed(format!("cannot {what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_of_its_default_size_is_shrunk_whatever_its_data_seed() {
+        let usual = befit_lab::usual_shrink("matmul");
+        assert!(usual > 1);
+        assert_eq!(["matmul", "matmul --data-seed 5"].map(usual_shrink), [usual; 2]);
+        let others = ["matmul --n 50", "matmul --data-seed 5 --n 50", "matmul.befit", "none"];
+        assert_eq!(others.map(usual_shrink), [1; 4]);
+    }
 }
