@@ -9,6 +9,7 @@
 //! it tries again.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, ErrorKind},
     os::unix::fs::MetadataExt,
@@ -94,18 +95,19 @@ impl Folder {
         self.path.join(MANIFEST)
     }
 
-    /// True if the folder held no sweep when it was locked, or it was cleared since.
+    /// True if the folder held no sweep when it was locked, or was cleared of it since.
     pub(crate) fn was_empty(&self) -> bool {
         self.empty
     }
 
-    /// Removes all in it but the lock.
+    /// Removes all in it but the lock and the files of these names.
     ///
     /// # Errors
     /// When a part cannot be removed; the rest is then still there.
-    pub(crate) fn clear(&mut self) -> Result<(), LabError> {
+    pub(crate) fn clear(&mut self, but: &[&OsStr]) -> Result<(), LabError> {
         let content = self.content().map_err(|error| cannot("read", &self.path, &error))?;
-        for path in content {
+        let named = |path: &PathBuf| path.file_name().is_some_and(|name| but.contains(&name));
+        for path in content.into_iter().filter(|path| !named(path)) {
             let folder = fs::symlink_metadata(&path).is_ok_and(|what| what.is_dir());
             let removed = if folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.map_err(|error| cannot("remove", &path, &error))?;
@@ -119,7 +121,7 @@ impl Folder {
     /// # Errors
     /// As [`Self::clear`].
     pub(crate) fn remove(mut self) -> Result<(), LabError> {
-        self.clear()?;
+        self.clear(&[])?;
         let lock = self.path.join(LOCK);
         fs::remove_file(&lock).map_err(|error| cannot("remove", &lock, &error))?;
         // From here on the folder may be another sweep's, which then keeps it.
@@ -219,7 +221,9 @@ mod tests {
             assert!(folder.content().unwrap().iter().all(|path| !path.ends_with(LOCK)));
         }
         assert_eq!(folder.content().unwrap()[0], folder.manifest());
-        folder.clear().unwrap();
+        folder.clear(&[OsStr::new("a.befit")]).unwrap();
+        assert_eq!(folder.content().unwrap(), [folder.path().join("a.befit")]);
+        folder.clear(&[]).unwrap();
         assert!(folder.was_empty() && folder.path().join(LOCK).exists());
         folder.remove().unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);

@@ -70,10 +70,7 @@ impl Sweep {
         let machines = machines::hashes(grid.configurations(), Machine::find)?;
         // All else is done under the lock.
         let mut folder = Folder::lock(&folder_of(output))?;
-        if resume == Resume::Anew {
-            folder.clear()?;
-        }
-        let opened = Opened::new(&folder, grid, machines, shard, output, resume, progress);
+        let opened = Opened::new(&mut folder, grid, machines, shard, output, resume, progress);
         let Opened { grid, manifest, recordings, journal } = match opened {
             Ok(opened) => opened,
             Err(why) => {
@@ -255,7 +252,7 @@ struct Opened {
 
 impl Opened {
     fn new(
-        folder: &Folder,
+        folder: &mut Folder,
         mut grid: Grid,
         machines: BTreeMap<String, String>,
         shard: Option<Shard>,
@@ -264,11 +261,13 @@ impl Opened {
         progress: &dyn Progress,
     ) -> Result<Self, LabError> {
         let kept = folder.manifest();
-        let table = resume == Resume::GoOn && !kept.exists() && output.exists();
+        let goes_on = resume == Resume::GoOn;
+        let table = goes_on && !kept.exists() && output.exists();
         let table = table.then(|| table::open(output)).transpose()?;
         let earlier = match &table {
             Some(table) => Some(table.manifest.clone()),
-            None => read_manifest(&kept)?,
+            None if goes_on => read_manifest(&kept)?,
+            None => None,
         };
         let known = earlier.as_ref().map(Manifest::hashes).unwrap_or_default();
         let recordings = programs::find(grid.configurations(), &known, folder.path(), progress)?;
@@ -278,6 +277,11 @@ impl Opened {
             return Err(LabError::Usage(format!(
                 "{why}, since the sweep into {output} began; name another output, or begin anew"
             )));
+        }
+        if !goes_on {
+            // Now that the new sweep can begin: what was kept is lost.
+            let paths = recordings.values().map(|one| one.path.file_name());
+            folder.clear(&paths.flatten().collect::<Vec<_>>())?;
         }
         if let Some(shard) = shard {
             grid.keep(shard);

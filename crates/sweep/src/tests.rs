@@ -179,6 +179,19 @@ fn a_sweep_that_begins_anew_takes_nothing_of_one_that_is_under_way_away() {
 }
 
 #[test]
+fn a_sweep_that_cannot_begin_anew_takes_nothing_of_the_earlier_one_away() {
+    let place = Place::new();
+    drop(begun(&place));
+    for program in ["none.befit", "rmm"] {
+        let grid = json!({"program": program, "machine": "xeon-7560", "scheduler": "ws"});
+        let grid = Grid::from_json(&grid).unwrap();
+        let anew = Sweep::open(grid, None, &place.path("out.parquet"), Resume::Anew, &Silent);
+        assert!(anew.unwrap_err().is_usage());
+    }
+    assert_eq!(place.open("1..5", None, "out.parquet").unwrap().done(), 7);
+}
+
+#[test]
 fn a_sweep_that_an_older_befit_left_goes_on() {
     let place = Place::new();
     drop(begun(&place));
