@@ -112,6 +112,14 @@ impl PyRecording {
     }
 }
 
+/// Refuses arguments of `record` that are given, but belong to `other` instead of what is recorded.
+fn alone(recorded: &str, other: &str, arguments: &[(&str, bool)]) -> PyResult<()> {
+    match arguments.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((name, _)) => Err(value(format!("{name} belongs to {other}, not to {recorded}"))),
+    }
+}
+
 /// Records one serial run of a program, or finds the recording of an earlier time.
 ///
 /// Either `kernel` is one of `befit.kernels()`, with its size `n`, the `data_seed` of its input,
@@ -121,7 +129,8 @@ impl PyRecording {
 /// `calibrate` operations take what the machine says. `sizes` as of `Recording`.
 ///
 /// Takes as long as cargo does, then about ten times as long as the program. Raises `ValueError`
-/// for a kernel or manifest that does not exist, and `BefitError` if it cannot be built or run.
+/// for a kernel or manifest that does not exist, and for an argument of the one with the other, and
+/// `BefitError` if it cannot be built or run.
 #[pyfunction]
 #[pyo3(signature = (kernel=None, *, n=None, data_seed=None, shrink=None, manifest_path=None,
     package=None, bin=None, example=None, arguments=vec![], sizes=None, fresh=false,
@@ -142,13 +151,23 @@ pub(crate) fn record(
     fresh: bool,
     calibrate: bool,
 ) -> PyResult<PyRecording> {
+    let of_kernel =
+        [("n", n.is_some()), ("data_seed", data_seed.is_some()), ("shrink", shrink.is_some())];
+    let of_crate = [
+        ("package", package.is_some()),
+        ("bin", bin.is_some()),
+        ("example", example.is_some()),
+        ("arguments", !arguments.is_empty()),
+    ];
     let source = match (kernel, manifest_path) {
         (Some(name), None) => {
+            alone("a kernel", "a manifest_path", &of_crate)?;
             let usual = || n.map_or_else(|| befit_lab::usual_shrink(&name), |_| 1);
             let shrink = shrink.unwrap_or_else(usual);
             Source::Kernel(KernelSource { name, n, seed: data_seed, shrink })
         }
         (None, Some(manifest)) => {
+            alone("a manifest_path", "a kernel", &of_kernel)?;
             let source = CrateSource {
                 manifest,
                 package,

@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,26 @@ def test_files_that_are_no_recordings_are_told(tmp_path: Path) -> None:
     (tmp_path / "text.befit").write_text("text")
     with pytest.raises(befit.BefitError, match="not a recorded program"):
         befit.Recording(tmp_path / "text.befit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"manifest_path": "Cargo.toml", "n": 5}, "^n belongs to a kernel"),
+        ({"manifest_path": "Cargo.toml", "data_seed": 5}, "^data_seed belongs to a kernel"),
+        ({"manifest_path": "Cargo.toml", "shrink": 2}, "^shrink belongs to a kernel"),
+        ({"kernel": "rrm", "package": "mine"}, "^package belongs to a manifest_path"),
+        ({"kernel": "rrm", "bin": "mine"}, "^bin belongs to a manifest_path"),
+        ({"kernel": "rrm", "example": "mine"}, "^example belongs to a manifest_path"),
+        ({"kernel": "rrm", "arguments": ["5"]}, "^arguments belongs to a manifest_path"),
+        ({"kernel": "rrm", "manifest_path": "Cargo.toml"}, "either a kernel's name"),
+    ],
+)
+def test_arguments_of_record_that_do_not_belong_together_are_told(
+    arguments: dict[str, Any], part: str
+) -> None:
+    with pytest.raises(ValueError, match=part):
+        befit.record(**arguments)
 
 
 def test_other_threads_run_during_a_simulation(recording: befit.Recording) -> None:
