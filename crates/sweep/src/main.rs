@@ -85,7 +85,7 @@ fn main() -> ExitCode {
         },
         Err(error) if !error.use_stderr() => return print(&error.render().to_string()),
         Err(error) => {
-            complain(error.render().to_string().lines().next().unwrap_or_default());
+            complain(&one_line(&error.render().to_string()));
             return ExitCode::from(2);
         }
     };
@@ -129,7 +129,38 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
+/// What clap's message says before it shows how the command is used.
+fn one_line(message: &str) -> String {
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let end = ["Usage:", "For more"].into_iter().filter_map(|word| message.find(word)).min();
+    let said = message[..end.unwrap_or(message.len())].split_whitespace();
+    format!("{}; try '--help'", said.collect::<Vec<_>>().join(" "))
+}
+
 fn complain(text: &str) {
-    let text = text.strip_prefix("error: ").unwrap_or(text);
     let _ = writeln!(io::stderr(), "befit: {}", text.lines().collect::<Vec<_>>().join(" "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_that_is_missing_or_unknown_is_told_by_its_name() {
+        let said = |words: &[&str]| {
+            let error = Cli::try_parse_from([&["befit"], words].concat()).unwrap_err();
+            one_line(&error.render().to_string())
+        };
+        assert_eq!(
+            said(&["sweep", "grid.toml"]),
+            "the following required arguments were not provided: --output <FILE>; try '--help'"
+        );
+        let merge = said(&["merge"]);
+        assert!(merge.contains("--output <FILE>") && merge.contains("<PARTS>"), "{merge}");
+        let unknown = said(&["sweep", "grid.toml", "-o", "a", "--shad", "1/2"]);
+        assert!(unknown.contains("'--shad'") && unknown.contains("'--shard'"), "{unknown}");
+        for line in [merge, unknown] {
+            assert!(line.lines().count() == 1 && !line.contains("Usage"), "{line}");
+        }
+    }
 }
