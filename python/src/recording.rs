@@ -21,11 +21,14 @@ use crate::{
 /// file, and `BefitError` if it is no recording.
 #[pyclass(name = "Recording", module = "befit", frozen)]
 pub(crate) struct PyRecording {
+    /// With the sizes that schedulers see.
     pub(crate) program: Program,
+    /// As it was recorded, if it has other sizes.
+    recorded: Option<Program>,
 }
 
 /// The recording in `path`, with the sizes that `sizes` names.
-fn load(path: &PathBuf, sizes: Option<&str>) -> PyResult<Program> {
+fn load(path: &PathBuf, sizes: Option<&str>) -> PyResult<PyRecording> {
     let given = sizes.map(GivenSizes::find).transpose().map_err(value)?;
     let program = Program::load(path).map_err(|error| match path.is_file() {
         true => other(format!("cannot read the recording {}: {error}", path.display())),
@@ -34,8 +37,11 @@ fn load(path: &PathBuf, sizes: Option<&str>) -> PyResult<Program> {
     Ok(with_sizes(program, given))
 }
 
-fn with_sizes(program: Program, given: Option<GivenSizes>) -> Program {
-    given.unwrap_or_else(|| GivenSizes::usual(&program)).give(program, &Silent)
+fn with_sizes(program: Program, given: Option<GivenSizes>) -> PyRecording {
+    let given = given.unwrap_or_else(|| GivenSizes::usual(&program));
+    // The two share what tasks touch.
+    let recorded = (given != GivenSizes::Declared).then(|| program.clone());
+    PyRecording { program: given.give(program, &Silent), recorded }
 }
 
 #[pymethods]
@@ -43,12 +49,14 @@ impl PyRecording {
     #[new]
     #[pyo3(signature = (path, *, sizes=None))]
     fn new(py: Python<'_>, path: PathBuf, sizes: Option<&str>) -> PyResult<Self> {
-        detached(py, || Ok(Self { program: load(&path, sizes)? }))
+        detached(py, || load(&path, sizes))
     }
 
-    /// Writes it into a file, which appears whole or not at all. Raises `BefitError` if it cannot.
+    /// Writes it into a file, which appears whole or not at all. The file has the sizes that tasks
+    /// declare, whatever `sizes` were given. Raises `BefitError` if it cannot.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || self.program.save(&path).map_err(other))
+        let program = self.recorded.as_ref().unwrap_or(&self.program);
+        detached(py, || program.save(&path).map_err(other))
     }
 
     /// The command that was recorded.
@@ -188,7 +196,7 @@ pub(crate) fn record(
             true => befit_lab::record(&source, fresh, &output),
             false => befit_lab::record_uncalibrated(&source, fresh, &output),
         };
-        Ok(PyRecording { program: with_sizes(recorded?, given) })
+        Ok(with_sizes(recorded?, given))
     });
     recorded.map_err(|error| output.exception(error))
 }

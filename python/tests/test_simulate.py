@@ -45,6 +45,13 @@ def test_a_recording_comes_back_from_its_file(file: str) -> None:
     assert "rrm" in repr(loaded) and "<table>" in loaded._repr_html_()
 
 
+def test_a_recording_is_saved_with_the_sizes_that_its_tasks_declare(file: str) -> None:
+    recorded = Path(file).read_bytes()
+    for sizes in ("none", "measured", "only-learned", "declared"):
+        befit.Recording(file, sizes=sizes).save("again.befit")
+        assert Path("again.befit").read_bytes() == recorded, sizes
+
+
 def test_a_comparison_has_a_row_for_each_machine_and_scheduler(
     recording: befit.Recording,
 ) -> None:
