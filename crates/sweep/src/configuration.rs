@@ -41,6 +41,14 @@ fn usage(what: String) -> LabError {
     LabError::Usage(what)
 }
 
+/// A whole number, which may have come as 3.0.
+fn whole(value: &Json) -> Option<u64> {
+    // Beyond this, numbers of 64 bits are no longer the ones that were written.
+    let exact = 0.0..=(1_u64 << 53) as f64;
+    let float = || value.as_f64().filter(|n| n.fract() == 0.0 && exact.contains(n));
+    value.as_u64().or_else(|| float().map(|n| n as u64))
+}
+
 impl Configuration {
     /// The configuration with these fields, named as the columns; those that are missing or null
     /// have their defaults.
@@ -58,14 +66,16 @@ impl Configuration {
             let found = text(name)?.filter(|text| !text.trim().is_empty());
             found.ok_or_else(|| usage(format!("a configuration needs a {name}")))
         };
-        let whole = |name: &str, least: u64, most: u64| match fields.get(name) {
+        let within = |name: &str, least: u64, most: u64| match fields.get(name) {
             None | Some(Json::Null) => Ok(None),
-            Some(value) => match value.as_u64().filter(|n| (least..=most).contains(n)) {
+            Some(value) => match whole(value).filter(|n| (least..=most).contains(n)) {
                 Some(number) => Ok(Some(number)),
-                None => Err(usage(format!("{name}: {value} is no whole number from {least} up"))),
+                None => {
+                    Err(usage(format!("{name}: {value} is no whole number from {least} to {most}")))
+                }
             },
         };
-        let small = |name: &str| whole(name, 1, u32::MAX.into()).map(|n| n.map(|n| n as u32));
+        let small = |name: &str| within(name, 1, u32::MAX.into()).map(|n| n.map(|n| n as u32));
         let mut options = OptionChoices::default();
         for option in Options::TABLE {
             let value = match fields.get(option.name) {
@@ -99,7 +109,7 @@ impl Configuration {
             cores: small("cores")?,
             options: options.options(),
             // Parquet's whole numbers are signed.
-            seed: whole("seed", 0, i64::MAX as u64)?.unwrap_or(1),
+            seed: within("seed", 0, i64::MAX as u64)?.unwrap_or(1),
             program,
         })
     }

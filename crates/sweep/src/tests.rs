@@ -305,6 +305,8 @@ fn a_grid_is_a_product_or_several_and_each_configuration_is_there_once() {
     let of = |text: &str| Grid::from_toml(text).map(|grid| grid.configurations().len());
     let base = "program = 'a.befit'\nmachine = 'xeon-7560'\n";
     assert_eq!(of(&format!("{base}scheduler = ['ws', 'sb', 'ws']\nseed = '1..20'")).unwrap(), 40);
+    let floats = "scheduler = 'ws'\nseed = [1, 1.0, 2.0]\ncores = [2, 2.0]\nshrink = 1.0";
+    assert_eq!(of(&format!("{base}{floats}")).unwrap(), 2);
     let table = format!("[[grid]]\n{base}scheduler = 'ws'\n");
     assert_eq!(of(&format!("{table}{table}seed = [1, 2]\n")).unwrap(), 2);
     for (text, part) in [
@@ -313,6 +315,13 @@ fn a_grid_is_a_product_or_several_and_each_configuration_is_there_once() {
         ("scheduler = 'ws'\nsigma = nan", "sigma: every number must be finite"),
         ("scheduler = 'ws'\nsigma = [0.5, -inf]", "sigma: every number must be finite"),
         ("scheduler = 'ws'\nseed = inf", "seed: every number must be finite"),
+        (
+            "scheduler = 'ws'\nseed = -1",
+            "seed: -1 is no whole number from 0 to 9223372036854775807",
+        ),
+        ("scheduler = 'ws'\nshrink = 0", "shrink: 0 is no whole number from 1 to 4294967295"),
+        ("scheduler = 'ws'\ncores = 4294967296", "4294967296 is no whole number from 1 to"),
+        ("scheduler = 'ws'\ncores = 1.5", "cores: 1.5 is no whole number from 1 to 4294967295"),
         ("scheduler = 'ws'\nsigme = 1", "has no sigme; known: program, machine"),
         ("scheduler = 'ws'\nseed = '5..1'", "no range"),
         ("scheduler = 'ws'\nseed = []", "an axis is empty"),
