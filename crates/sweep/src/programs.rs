@@ -40,8 +40,10 @@ pub(crate) fn name(one: &Configuration) -> Name {
     }
 }
 
+/// Whether `program` is the path of a file, which may have spaces; else it is a kernel with its
+/// arguments.
 fn is_file(program: &str) -> bool {
-    names_file(program.split_whitespace().next().unwrap_or_default())
+    names_file(program.split(" --").next().unwrap_or_default())
 }
 
 /// The shrink of a program where nobody said: the usual one of a kernel of its default size.
@@ -169,6 +171,14 @@ pub(crate) fn cannot(what: &str, path: &Path, error: &dyn std::fmt::Display) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_with_spaces_is_a_file() {
+        let files = ["rrm.befit", "my runs/rrm", "my run.befit", "./my run --n 5.befit"];
+        assert!(files.into_iter().all(is_file));
+        let kernels = ["rrm", " rrm  --n 5", "rrm --n 1.5", "bst:node=24 --data-seed 5", "my rrm"];
+        assert!(!kernels.into_iter().any(is_file));
+    }
 
     #[test]
     fn a_kernel_of_its_default_size_is_shrunk_whatever_its_data_seed() {
