@@ -270,6 +270,23 @@ def test_axes_beside_grid_tables_in_a_file_are_told_with_its_name(file: str) -> 
     assert befit.sweep("grid.toml").simulations == 2
 
 
+class Older(Executor):
+    """An engine whose client has another version of befit than its workers."""
+
+    def submit(self, work: Any, /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        version = befit.__version__.encode()
+        assert version in arguments[0]
+        future: Future[Any] = Future()
+        try:
+            work(arguments[0].replace(version, b"0.0.1+older"), *arguments[1:])
+        except befit.BefitError as error:
+            future.set_exception(error)
+        return future
+
+
 def test_a_worker_of_another_version_is_told(file: str) -> None:
+    told = r"^this worker has befit .*, and the sweep befit 0\.0\.1\+older$"
+    with pytest.raises(befit.BefitError, match=told):
+        befit.sweep(grid(file), Older(), workers=1)
     with pytest.raises(befit.BefitError, match="no batch"):
         _worker.run(b"{}")

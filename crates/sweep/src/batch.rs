@@ -26,6 +26,12 @@ pub(crate) struct Batch {
     pub(crate) jobs: Vec<Job>,
 }
 
+/// What can be read of a batch of any version.
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
 /// One of them.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Job {
@@ -70,12 +76,12 @@ pub fn run_batch(
     folder: Option<&Path>,
     threads: NonZeroUsize,
 ) -> Result<BatchResult, String> {
-    let batch: Batch =
-        serde_json::from_slice(batch).map_err(|error| format!("this is no batch: {error}"))?;
-    if batch.version != VERSION {
-        let client = batch.version;
+    let none = |error| format!("this is no batch: {error}");
+    let Version { version: client } = serde_json::from_slice(batch).map_err(none)?;
+    if client != VERSION {
         return Err(format!("this worker has befit {VERSION}, and the sweep befit {client}"));
     }
+    let batch: Batch = serde_json::from_slice(batch).map_err(none)?;
     for (name, hash) in &batch.machines {
         SIMULATOR.machine(name, hash)?;
     }

@@ -301,6 +301,22 @@ fn a_worker_refuses_another_machine_of_the_same_name_and_finds_a_new_one() {
 }
 
 #[test]
+fn a_batch_of_another_version_is_told_whatever_else_is_in_it() {
+    let place = Place::new();
+    let batch = place.open("1..5", None, "out.parquet").unwrap().batch(&[0]);
+    let mut batch: serde_json::Value = serde_json::from_slice(&batch).unwrap();
+    batch["version"] = "0.0.1+another".into();
+    for part in ["machines", "jobs"] {
+        let error = run_batch(&serde_json::to_vec(&batch).unwrap(), None, THREADS).unwrap_err();
+        assert!(error.starts_with("this worker has befit "), "{error}");
+        assert!(error.ends_with("and the sweep befit 0.0.1+another"), "{error}");
+        batch.as_object_mut().unwrap().remove(part).unwrap();
+    }
+    let error = run_batch(b"{}", None, THREADS).unwrap_err();
+    assert!(error.starts_with("this is no batch"), "{error}");
+}
+
+#[test]
 fn a_grid_is_a_product_or_several_and_each_configuration_is_there_once() {
     let of = |text: &str| Grid::from_toml(text).map(|grid| grid.configurations().len());
     let base = "program = 'a.befit'\nmachine = 'xeon-7560'\n";
