@@ -299,7 +299,7 @@ class _Engine:
                 # As many as there are workers are on their way.
                 self.pending.extendleft(reversed(numbers))
                 return
-            data = Path(self.work.recordings()[hash]).read_bytes()
+            data = self.work.recording_bytes(hash)
             client = getattr(self.executor, "_client", None)
             if client is not None:
                 data = client.scatter(data, broadcast=True, hash=False)

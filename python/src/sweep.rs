@@ -66,9 +66,10 @@ impl PySweep {
         Ok(self.get()?.failed().clone())
     }
 
-    fn recordings(&self) -> PyResult<BTreeMap<String, PathBuf>> {
-        let all = self.get()?.recordings().into_iter();
-        Ok(all.map(|(hash, path)| (hash.to_owned(), path.to_owned())).collect())
+    fn recording_bytes<'py>(&self, py: Python<'py>, hash: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let sweep = self.get()?;
+        let bytes = detached(py, || sweep.recording_bytes(hash)).map_err(lab)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn batch<'py>(&self, py: Python<'py>, numbers: Vec<usize>) -> PyResult<Bound<'py, PyBytes>> {

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     num::NonZeroUsize,
-    path::{Path, PathBuf},
+    path::Path,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Instant,
@@ -12,7 +12,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::{Configuration, Figures, VERSION, programs::Recording, simulator::Simulator};
+use crate::{
+    Configuration, Figures, VERSION,
+    programs::Recording,
+    simulator::{Failure, Simulator},
+};
 
 /// Some simulations.
 #[derive(Serialize, Deserialize)]
@@ -49,11 +53,15 @@ pub struct BatchResult {
     pub(crate) done: Vec<(usize, Result<Figures, String>)>,
     /// Seconds that the simulations took, all threads together.
     pub seconds: f64,
-    /// The hash of a recording that the worker needs first; then nothing was simulated.
+    /// The hash of a recording that the worker needs first; then there is nothing else.
     pub missing: Option<String>,
 }
 
 impl BatchResult {
+    fn missing(recording: &Recording) -> Self {
+        Self { missing: Some(recording.hash.clone()), ..Self::default() }
+    }
+
     /// Its bytes, for [`crate::Sweep::append`].
     pub fn to_bytes(&self) -> Vec<u8> {
         // Numbers and text are always JSON.
@@ -65,8 +73,8 @@ impl BatchResult {
 pub(crate) static SIMULATOR: Simulator = Simulator::new();
 
 /// Simulates `batch`, which [`crate::Sweep::batch`] made, on so many threads, which share what they
-/// read. A recording is read from its path; where this is another machine's, from `folder`, as
-/// `HASH.befit`; else the result says that it is missing.
+/// read. A recording is read from `folder`, as `HASH.befit`; else from its path, if the file there
+/// is that recording; else the result says that it is missing.
 ///
 /// # Errors
 /// In one line: the batch is none, or comes from another version of befit, or a machine is unknown
@@ -85,29 +93,34 @@ pub fn run_batch(
     for (name, hash) in &batch.machines {
         SIMULATOR.machine(name, hash)?;
     }
-    let mut result = BatchResult::default();
     let mut jobs = Vec::with_capacity(batch.jobs.len());
     for job in batch.jobs {
         let one = Configuration::from_fields(&job.fields).map_err(|error| error.to_string())?;
         let recording = batch.recordings.get(job.recording);
         let recording = recording.ok_or("this is no batch: a recording is missing in it")?;
-        let Some(path) = path(&one, recording, folder) else {
-            result.missing = Some(recording.hash.clone());
-            return Ok(result);
-        };
+        if !SIMULATOR.has(&one, recording) && !recording.may_be_here(folder) {
+            return Ok(BatchResult::missing(recording));
+        }
         let machine = batch.machines.get(&one.machine);
         let machine = machine.ok_or("this is no batch: a machine is missing in it")?;
-        jobs.push((job.index, one, path, &recording.hash, machine));
+        jobs.push((job.index, one, recording, machine));
     }
     let next = AtomicUsize::new(0);
     let work = || {
         let begin = Instant::now();
-        let mut done = Vec::new();
+        let (mut done, mut missing) = (Vec::new(), None);
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (index, one, path, hash, machine) = job;
-            done.push((*index, SIMULATOR.simulate(one, path, hash, machine)));
+            let (index, one, recording, machine) = job;
+            match SIMULATOR.simulate(one, recording, folder, machine) {
+                Ok(figures) => done.push((*index, Ok(figures))),
+                Err(Failure::Because(why)) => done.push((*index, Err(why))),
+                Err(Failure::Missing) => {
+                    next.store(jobs.len(), Ordering::Relaxed);
+                    missing = Some(*recording);
+                }
+            }
         }
-        (done, begin.elapsed().as_secs_f64())
+        (done, begin.elapsed().as_secs_f64(), missing)
     };
     let parts = match threads.get().min(jobs.len()) {
         0 | 1 => vec![work()],
@@ -117,18 +130,13 @@ pub fn run_batch(
             running.into_iter().filter_map(|thread| thread.join().ok()).collect()
         }),
     };
-    for (done, seconds) in parts {
+    let mut result = BatchResult::default();
+    for (done, seconds, missing) in parts {
+        if let Some(recording) = missing {
+            return Ok(BatchResult::missing(recording));
+        }
         result.done.extend(done);
         result.seconds += seconds;
     }
     Ok(result)
-}
-
-/// Where the recording is to be read; anywhere, if it is here already.
-fn path(one: &Configuration, recording: &Recording, folder: Option<&Path>) -> Option<PathBuf> {
-    let Recording { path, hash, .. } = recording;
-    if SIMULATOR.has(one, hash) || path.is_file() {
-        return Some(path.clone());
-    }
-    folder.map(|folder| folder.join(format!("{hash}.befit"))).filter(|path| path.is_file())
 }

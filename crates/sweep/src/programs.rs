@@ -10,7 +10,7 @@ use std::{
 use befit_lab::{KernelSource, LabError, Progress, Source, names_file};
 use befit_program::Program;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::Configuration;
 
@@ -25,6 +25,50 @@ pub(crate) struct Recording {
     pub(crate) command: String,
     /// Its line touches: the time of a simulation grows with them.
     pub(crate) touches: u64,
+}
+
+impl Recording {
+    /// True unless no file can be it: [`Self::find`].
+    pub(crate) fn may_be_here(&self, folder: Option<&Path>) -> bool {
+        self.path.is_file() || folder.is_some_and(|folder| kept(folder, &self.hash).is_file())
+    }
+
+    /// The file to read it from: the one of its hash in `folder`, where a worker keeps what it was
+    /// sent, else its path. None if neither is here; with a folder, also if the path is that of
+    /// another file, as it may be on another machine.
+    ///
+    /// # Errors
+    /// In one line: it has changed, or its file cannot be read.
+    pub(crate) fn find(&self, folder: Option<&Path>) -> Result<Option<PathBuf>, String> {
+        let sent = folder.map(|folder| kept(folder, &self.hash)).filter(|path| path.is_file());
+        let may_be_sent = folder.is_some() && sent.is_none();
+        let path = sent.unwrap_or_else(|| self.path.clone());
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let now = file_hash(&path).map_err(|why| format!("{}: {why}", path.display()))?;
+        match now == self.hash {
+            true => Ok(Some(path)),
+            false if may_be_sent => Ok(None),
+            false => Err(self.changed(&path)),
+        }
+    }
+
+    /// Its bytes, for a worker that does not have it.
+    ///
+    /// # Errors
+    /// It has changed, or cannot be read.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, LabError> {
+        let bytes = fs::read(&self.path).map_err(|error| cannot("read", &self.path, &error))?;
+        match digits(xxh3_128(&bytes)) == self.hash {
+            true => Ok(bytes),
+            false => Err(LabError::Failed(self.changed(&self.path))),
+        }
+    }
+
+    fn changed(&self, path: &Path) -> String {
+        format!("the recording {} has changed since the sweep began", path.display())
+    }
 }
 
 /// What a configuration's recording depends on: the program, and of a kernel the shrink.
@@ -157,10 +201,14 @@ pub fn file_hash(path: &Path) -> io::Result<String> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(format!("{:032x}", hash.digest128())),
+            0 => return Ok(digits(hash.digest128())),
             bytes => hash.update(&buffer[..bytes]),
         }
     }
+}
+
+fn digits(hash: u128) -> String {
+    format!("{hash:032x}")
 }
 
 /// A failure with the file's name.

@@ -11,7 +11,10 @@ use befit_machine::Machine;
 use befit_program::Program;
 use befit_sim::{Bounds, Costs, Settings};
 
-use crate::{Configuration, Figures, column, machines, programs};
+use crate::{
+    Configuration, Figures, column, machines,
+    programs::{self, Recording},
+};
 
 /// Programs, and machines, that are kept at most. Configurations come sorted by both.
 pub(crate) const KEPT: usize = 4;
@@ -25,19 +28,17 @@ impl<T> Latest<T> {
     }
 
     /// What `make` makes of `key`, or made before. Others wait meanwhile: they want the same.
-    fn get(&self, key: String, make: impl FnOnce() -> Result<T, String>) -> Result<Arc<T>, String> {
+    fn get<E>(&self, key: String, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let mut kept = self.lock();
-        if let Some(at) = kept.iter().position(|(known, _)| *known == key) {
-            let found = kept.remove(at);
-            kept.push(found);
-        } else {
-            let made = Arc::new(make()?);
-            if kept.len() >= KEPT {
-                kept.remove(0);
-            }
-            kept.push((key, made));
+        let value = match kept.iter().position(|(known, _)| *known == key) {
+            Some(at) => kept.remove(at).1,
+            None => Arc::new(make()?),
+        };
+        if kept.len() >= KEPT {
+            kept.remove(0);
         }
-        kept.last().map(|(_, value)| value.clone()).ok_or_else(String::new)
+        kept.push((key, value.clone()));
+        Ok(value)
     }
 
     fn has(&self, key: &str) -> bool {
@@ -46,6 +47,21 @@ impl<T> Latest<T> {
 
     fn lock(&self) -> MutexGuard<'_, Vec<(String, Arc<T>)>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Why there are no figures.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The recording is not here.
+    Missing,
+    /// In one line.
+    Because(String),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self::Because(why)
     }
 }
 
@@ -64,22 +80,23 @@ impl Simulator {
         Self { programs: Latest::new(), machines: Latest::new(), bounded: Latest::new() }
     }
 
-    /// True if the program of this hash is here, so that its file is not needed.
-    pub(crate) fn has(&self, one: &Configuration, hash: &str) -> bool {
+    /// True if the recording is kept, so that its file is not needed for now.
+    pub(crate) fn has(&self, one: &Configuration, Recording { hash, .. }: &Recording) -> bool {
         self.programs.has(&format!("{hash} {}", one.sizes))
     }
 
-    /// Reads the recording in `path`, which has this hash, and keeps it.
+    /// Reads the recording as [`Recording::find`] does, and keeps it.
     ///
     /// # Errors
-    /// In one line: it cannot be read, or has changed.
+    /// It is not here, cannot be read, or has changed.
     pub(crate) fn read(
         &self,
         one: &Configuration,
-        path: &Path,
-        hash: &str,
-    ) -> Result<Arc<Program>, String> {
-        self.programs.get(format!("{hash} {}", one.sizes), || load(one, path, hash))
+        recording: &Recording,
+        folder: Option<&Path>,
+    ) -> Result<Arc<Program>, Failure> {
+        let key = format!("{} {}", recording.hash, one.sizes);
+        self.programs.get(key, || load(one, recording, folder))
     }
 
     /// The machine that `name` stands for, which has this hash.
@@ -90,40 +107,42 @@ impl Simulator {
         self.machines.get(format!("{hash} {name}"), || machines::known(name, hash))
     }
 
-    /// The figures of `one` on the recording in `path`, and the machine, which have these hashes.
+    /// The figures of `one` on the recording, which [`Self::read`] reads, and the machine of this
+    /// hash.
     ///
     /// # Errors
-    /// In one line: the recording or the machine has changed, or the simulation fails, even by a
+    /// The recording is not here, it or the machine has changed, or the simulation fails, even by a
     /// panic.
     pub(crate) fn simulate(
         &self,
         one: &Configuration,
-        path: &Path,
-        hash: &str,
+        recording: &Recording,
+        folder: Option<&Path>,
         machine: &str,
-    ) -> Result<Figures, String> {
-        let run = AssertUnwindSafe(|| self.try_simulate(one, path, hash, machine));
+    ) -> Result<Figures, Failure> {
+        let run = AssertUnwindSafe(|| self.try_simulate(one, recording, folder, machine));
         catch_unwind(run).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(format!("the simulation panicked: {}", text.unwrap_or("without a word")))
+            Err(format!("the simulation panicked: {}", text.unwrap_or("without a word")).into())
         })
     }
 
     fn try_simulate(
         &self,
         one: &Configuration,
-        path: &Path,
-        hash: &str,
+        recording: &Recording,
+        folder: Option<&Path>,
         machine: &str,
-    ) -> Result<Figures, String> {
-        let program = self.read(one, path, hash)?;
+    ) -> Result<Figures, Failure> {
+        let program = self.read(one, recording, folder)?;
         let changed = (machine, one.sockets, one.cores, one.bandwidth, one.shrink);
-        let bounded = self.bounded.get(format!("{hash} {} {changed:?}", one.sizes), || {
+        let key = format!("{} {} {changed:?}", recording.hash, one.sizes);
+        let bounded = self.bounded.get(key, || {
             let machine = self.machine(&one.machine, machine)?;
             let machine = one.varied((*machine).clone()).map_err(|error| error.to_string())?;
             let bounds = Bounds::of(&program, &machine);
-            Ok((machine, bounds))
+            Ok::<_, String>((machine, bounds))
         })?;
         let (machine, bounds) = &*bounded;
         let costs = Costs::of(&machine.prices).shrunk(one.shrink);
@@ -135,12 +154,13 @@ impl Simulator {
     }
 }
 
-fn load(one: &Configuration, path: &Path, hash: &str) -> Result<Program, String> {
-    let now = programs::file_hash(path).map_err(|why| format!("{}: {why}", path.display()))?;
-    if now != hash {
-        return Err(format!("the recording {} has changed since the sweep began", path.display()));
-    }
-    let program = programs::load(path).map_err(|error| error.to_string())?;
+fn load(
+    one: &Configuration,
+    recording: &Recording,
+    folder: Option<&Path>,
+) -> Result<Program, Failure> {
+    let path = recording.find(folder)?.ok_or(Failure::Missing)?;
+    let program = programs::load(&path).map_err(|error| error.to_string())?;
     let sizes = match &*one.sizes {
         "usual" => GivenSizes::usual(&program),
         name => GivenSizes::find(name)?,

@@ -116,9 +116,14 @@ impl Sweep {
         &self.failed
     }
 
-    /// The recordings: paths by hash.
-    pub fn recordings(&self) -> BTreeMap<&str, &Path> {
-        self.recordings.values().map(|one| (&*one.hash, &*one.path)).collect()
+    /// The bytes of the recording of this hash, for a worker that lacks it.
+    ///
+    /// # Errors
+    /// When there is none, or its file has changed or cannot be read.
+    pub fn recording_bytes(&self, hash: &str) -> Result<Vec<u8>, LabError> {
+        let recording = self.recordings.values().find(|one| one.hash == hash);
+        let none = || LabError::Failed("a worker needs another sweep's recording".to_owned());
+        recording.ok_or_else(none)?.bytes()
     }
 
     /// The recording of a configuration.
@@ -134,7 +139,7 @@ impl Sweep {
         for at in self.pending() {
             let (one, recording) = (&self.configurations()[at], self.recording(at));
             if seen.insert((&recording.hash, &one.sizes)) {
-                let _ = SIMULATOR.read(one, &recording.path, &recording.hash);
+                let _ = SIMULATOR.read(one, recording, None);
             }
             if seen.len() == KEPT {
                 break;

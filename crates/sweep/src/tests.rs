@@ -224,7 +224,7 @@ fn a_recording_that_has_changed_is_told_in_one_line() {
     let text = error.to_string();
     assert!(error.is_usage() && text.contains("halves.befit has changed"), "{text}");
     assert_eq!(text.lines().count(), 1);
-    // A worker that reads it sees it, too.
+    // A worker that nobody can send it to sees it, too.
     let result = run_batch(&batch, None, THREADS).unwrap();
     let text = String::from_utf8(result.to_bytes()).unwrap();
     assert!(text.contains("has changed since the sweep began"), "{text}");
@@ -250,12 +250,11 @@ fn a_recording_that_cannot_be_read_is_asked_for_and_then_taken_from_the_folder()
     let place = Place::new();
     record(&place.path("halves.befit"), 333);
     let sweep = place.open("1..5", None, "out.parquet").unwrap();
-    let (hash, path) =
-        sweep.recordings().into_iter().next().map(|(h, p)| (h.to_owned(), p.to_owned())).unwrap();
+    let hash = sweep.recording(0).hash.clone();
     let batch = sweep.batch(&[0, 1]);
     let elsewhere = place.path("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
-    fs::rename(path, elsewhere.join("kept")).unwrap();
+    fs::rename(place.path("halves.befit"), elsewhere.join("kept")).unwrap();
     assert_eq!(run_batch(&batch, Some(&elsewhere), THREADS).unwrap().missing, Some(hash.clone()));
     fs::rename(elsewhere.join("kept"), elsewhere.join(format!("{hash}.befit"))).unwrap();
     let result = run_batch(&batch, Some(&elsewhere), THREADS).unwrap();
@@ -275,6 +274,47 @@ fn on_a_file(place: &Place, cores: u32) -> Grid {
         "program": place.path("halves.befit"), "machine": file, "scheduler": "ws"
     }))
     .unwrap()
+}
+
+#[test]
+fn another_file_at_the_path_of_a_recording_is_not_read_by_a_worker_that_it_can_be_sent_to() {
+    let place = Place::new();
+    record(&place.path("halves.befit"), 555);
+    let sweep = place.open("1..5", None, "out.parquet").unwrap();
+    let hash = sweep.recording(0).hash.clone();
+    let bytes = sweep.recording_bytes(&hash).unwrap();
+    let batch = sweep.batch(&[0, 1]);
+    record(&place.path("halves.befit"), 556);
+    let elsewhere = place.path("elsewhere");
+    let run = || run_batch(&batch, Some(&elsewhere), THREADS).unwrap();
+    assert_eq!((run().missing, run().done), (Some(hash.clone()), vec![]));
+    // At the client it is none to be sent.
+    let error = sweep.recording_bytes(&hash).unwrap_err().to_string();
+    assert!(error.contains("has changed since the sweep began"), "{error}");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join(format!("{hash}.befit")), bytes).unwrap();
+    assert!(run().missing.is_none() && run().done.iter().all(|(_, figures)| figures.is_ok()));
+}
+
+#[test]
+fn a_recording_that_a_batch_itself_displaces_is_read_again() {
+    let place = Place::new();
+    record(&place.path("halves.befit"), 777);
+    let grid = Grid::from_json(&json!({
+        "program": place.path("halves.befit"), "machine": "xeon-7560-1s", "scheduler": "ws",
+        "sizes": ["declared", "learned", "measured", "none", "only-learned", "usual"],
+    }));
+    let out = place.path("out.parquet");
+    let sweep = Sweep::open(grid.unwrap(), None, &out, Resume::GoOn, &Silent).unwrap();
+    let run = |numbers: &[usize]| {
+        let result = run_batch(&sweep.batch(numbers), Some(place.0.path()), NonZeroUsize::MIN);
+        result.unwrap().done.into_iter().map(|(_, figures)| figures.map(drop)).collect::<Vec<_>>()
+    };
+    // The process keeps it with the last sizes; before it comes to these again it has read others.
+    assert_eq!(run(&[5]), [Ok(())]);
+    let hash = &sweep.recording(0).hash;
+    fs::rename(place.path("halves.befit"), place.path(&format!("{hash}.befit"))).unwrap();
+    assert_eq!(run(&[0, 1, 2, 3, 4, 5]), [const { Ok(()) }; 6]);
 }
 
 #[test]
