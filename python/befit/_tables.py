@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def compare(
     recording: Recording,
     machines: str | Machine | Sequence[str | Machine] = "xeon-7560",
-    schedulers: Sequence[str] = ("ws", "pws", "sb", "sb-d"),
+    schedulers: str | Sequence[str] = ("ws", "pws", "sb", "sb-d"),
     *,
     seeds: int | None = None,
     sample: int | str = "auto",
@@ -38,6 +38,8 @@ def compare(
 
     if isinstance(machines, str | Machine):
         machines = [machines]
+    if isinstance(schedulers, str):
+        schedulers = [schedulers]
     if not machines or not schedulers:
         raise ValueError("a comparison needs a machine and a scheduler")
     text = _befit.compare_json(

@@ -41,5 +41,10 @@ def keep(hash: str, data: bytes) -> None:
         return
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)
+        try:
+            file.write(data)
+            file.flush()
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise

@@ -58,6 +58,8 @@ def test_a_comparison_has_a_row_for_each_machine_and_scheduler(
     table = befit.compare(recording, ["xeon-7560", "epyc-9654"], ["ws", "sb"], seeds=2)
     assert list(table["scheduler"]) == ["ws", "sb", "ws", "sb"]
     assert (table["seeds"] == 2).all() and (table["time_cycles.median"] > 0).all()
+    one = befit.compare(recording, "xeon-7560", "sb", seeds=1)
+    assert list(one["scheduler"]) == ["sb"]
     assert befit.sizes(recording, "xeon-7560")["tasks"] == recording.tasks
 
 

@@ -182,6 +182,38 @@ def test_a_recording_travels_once_to_where_it_cannot_be_read(
     assert (report.failed, report.recordings_sent) == ({}, 1)
 
 
+def test_a_recording_that_does_not_fit_on_the_disk_leaves_nothing_behind(tmp_path: Path) -> None:
+    # The soft limit of a file's size is as a full disk.
+    code = """
+import resource, signal
+from befit import _worker
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (9000, resource.RLIM_INFINITY))
+_worker.keep("0" * 32, bytes(100_000))
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    full = subprocess.run(command, capture_output=True, env=environment, cwd=tmp_path)
+    assert b"File too large" in full.stderr, full.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+class Unsent(Elsewhere):
+    """Workers that see no files, whose client loses the recording meanwhile."""
+
+    def submit(self, work: Any, /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        Path("rrm.befit").unlink(missing_ok=True)
+        return super().submit(work, *arguments, **keywords)
+
+
+def test_a_recording_that_is_removed_before_it_is_sent_is_told(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with pytest.raises(befit.BefitError, match=r"cannot read .*rrm\.befit"):
+        befit.sweep({**grid(file), "seed": 1}, Unsent(), workers=1)
+
+
 def test_a_client_that_is_killed_goes_on(file: str) -> None:
     seeds = 200
     code = f"""
