@@ -24,6 +24,8 @@ use crate::Configuration;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Grid {
     configurations: Vec<Configuration>,
+    /// True if it has the configurations of a shard only.
+    is_shard: bool,
 }
 
 /// More is a mistake, or wants to be several sweeps.
@@ -89,7 +91,7 @@ impl Grid {
         if configurations.is_empty() {
             return Err(usage("the grid has no configurations: an axis is empty"));
         }
-        Ok(Self { configurations })
+        Ok(Self { configurations, is_shard: false })
     }
 
     /// Its configurations, in the order of the table's rows.
@@ -113,6 +115,18 @@ impl Grid {
             at += 1;
             (at - 1) % of == number - 1
         });
+        self.is_shard = true;
+    }
+
+    /// Why what was kept of an earlier sweep cannot be taken over if it holds other configurations.
+    pub(crate) fn lacks_some(&self) -> &'static str {
+        match self.is_shard {
+            true => {
+                "that are not in this shard, as it is after the grid has changed; name another \
+                 output, or begin anew"
+            }
+            false => "that are not in this grid; name another output, or begin anew",
+        }
     }
 }
 

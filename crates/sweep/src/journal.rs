@@ -73,9 +73,9 @@ impl Journal {
         }
         if others > 0 {
             return Err(LabError::Usage(format!(
-                "{} holds {others} simulations that are not in this grid; name another output, or \
-                 begin anew",
-                path.display()
+                "{} holds {others} simulations {}",
+                path.display(),
+                grid.lacks_some()
             )));
         }
         journal.cut().map_err(|error| failed(&error))?;

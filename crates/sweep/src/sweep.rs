@@ -334,11 +334,8 @@ fn import(journal: &mut Journal, grid: &Grid, table: table::Table) -> Result<(),
             continue; // it failed
         }
         let Some(at) = numbers.get(&crate::configuration::key(&row)) else {
-            return Err(LabError::Usage(
-                "the table holds simulations that are not in this grid; name another output, or \
-                 begin anew"
-                    .to_owned(),
-            ));
+            let why = grid.lacks_some();
+            return Err(LabError::Usage(format!("the table holds simulations {why}")));
         };
         let figures = row[first..row.len() - 1].iter().map(|cell| match cell {
             Some(Value::Whole(figure)) => Some(*figure),

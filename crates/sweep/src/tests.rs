@@ -129,6 +129,22 @@ fn a_sweep_that_was_stopped_in_a_line_goes_on_and_loses_nothing() {
 }
 
 #[test]
+fn a_shard_that_is_finished_does_not_grow_and_says_so() {
+    let place = Place::new();
+    place.table("1..5", Some("2/3"), "out.parquet");
+    let error = place.open("1..6", Some("2/3"), "out.parquet").unwrap_err();
+    let text = error.to_string();
+    assert!(error.is_usage() && text.contains("not in this shard"), "{text}");
+    // Likewise before it is finished.
+    let mut sweep = place.open("1..5", Some("2/3"), "other.parquet").unwrap();
+    let result = run_batch(&sweep.batch(&[0, 1, 2]), None, THREADS).unwrap();
+    sweep.append(&result.to_bytes()).unwrap();
+    drop(sweep);
+    let text = place.open("1..6", Some("2/3"), "other.parquet").unwrap_err().to_string();
+    assert!(text.contains("not in this shard"), "{text}");
+}
+
+#[test]
 fn of_sweeps_that_begin_at_once_one_goes_on_and_the_others_take_nothing_of_it_away() {
     const SWEEPS: usize = 4;
     let place = Place::new();
