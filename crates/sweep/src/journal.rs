@@ -36,6 +36,10 @@ pub(crate) struct Journal {
     done: usize,
 }
 
+fn damaged(byte: u64, why: &dyn std::fmt::Display) -> String {
+    format!("it is damaged at byte {byte} ({why}); begin anew with --fresh (resume=False)")
+}
+
 const NOWHERE: u64 = u64::MAX;
 
 impl Journal {
@@ -63,7 +67,7 @@ impl Journal {
                 break;
             }
             let read: Line = serde_json::from_slice(&line)
-                .map_err(|error| failed(&format!("damaged at byte {}: {error}", journal.end)))?;
+                .map_err(|error| failed(&damaged(journal.end, &error)))?;
             let key = u128::from_str_radix(&read.key, 16).ok();
             match key.and_then(|key| index.get(&key)) {
                 Some(at) => journal.mark(*at, journal.end),

@@ -3,7 +3,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     ffi::OsString,
-    fs, mem,
+    fs::{self, File},
+    io, mem,
     path::{Path, PathBuf},
 };
 
@@ -216,6 +217,8 @@ impl Sweep {
         let numbers = 0..self.configurations().len();
         table::write(&self.output, &self.manifest, numbers.map(|at| self.row(at)))?;
         if self.done() == self.configurations().len() {
+            // From here on the figures are nowhere else, whatever happens to the machine.
+            sync(&self.output).map_err(|error| cannot("write", &self.output, &error))?;
             self.folder.remove()?;
         }
         Ok(())
@@ -312,6 +315,20 @@ fn folder_of(output: &Path) -> PathBuf {
     let mut name = OsString::from(output);
     name.push(".sweep");
     name.into()
+}
+
+/// Waits until the file `output`, and its name, are on the disk.
+fn sync(output: &Path) -> io::Result<()> {
+    // A pipe has its reader.
+    if fs::metadata(output)?.is_file() {
+        File::open(output)?.sync_all()?;
+        let folder = output.canonicalize()?;
+        if let Some(folder) = folder.parent().and_then(|folder| File::open(folder).ok()) {
+            // Not every file system can do it.
+            let _ = folder.sync_all();
+        }
+    }
+    Ok(())
 }
 
 fn read_manifest(file: &Path) -> Result<Option<Manifest>, LabError> {

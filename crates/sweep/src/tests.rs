@@ -145,6 +145,19 @@ fn a_shard_that_is_finished_does_not_grow_and_says_so() {
 }
 
 #[test]
+fn a_damaged_journal_is_told_with_the_way_out() {
+    let place = Place::new();
+    drop(begun(&place));
+    let journal = place.path("out.parquet.sweep/rows.jsonl");
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[0] = b'x';
+    fs::write(&journal, bytes).unwrap();
+    let error = place.open("1..5", None, "out.parquet").unwrap_err().to_string();
+    assert!(error.contains("damaged at byte 0") && error.contains("--fresh"), "{error}");
+    assert_eq!(place.open_anew("1..5", "out.parquet").unwrap().done(), 0);
+}
+
+#[test]
 fn of_sweeps_that_begin_at_once_one_goes_on_and_the_others_take_nothing_of_it_away() {
     const SWEEPS: usize = 4;
     let place = Place::new();
