@@ -173,7 +173,9 @@ class _Engine:
         self.work = work
         self.threads = threads
         self.pending = deque(work.pending())
-        # Simulations that were under way when a worker was lost: each runs alone.
+        # Simulations of batches that an engine has lost: each is a batch of its own.
+        self.lost: deque[int] = deque()
+        # Simulations that were under way when a worker of the own pool died: each runs alone.
         self.suspects: deque[int] = deque()
         # What flies now is one of them.
         self.alone = False
@@ -208,7 +210,7 @@ class _Engine:
             self.executor.shutdown(wait=True, cancel_futures=True)
 
     def run(self) -> None:
-        while self.pending or self.suspects or self.flying:
+        while self.pending or self.lost or self.suspects or self.flying:
             self.fill()
             if not self.flying:
                 continue  # the pool broke before it took anything
@@ -222,22 +224,27 @@ class _Engine:
             except BefitError:
                 raise
             except Exception as error:  # whatever an engine has for a lost worker
-                self.again([(number, f"lost: {error!r}") for number in numbers])
+                self.again([(number, f"lost: {error!r}") for number in numbers], self.lost)
             else:
                 if missing is not None:
                     self.send(numbers, missing)
                     continue
                 self.seconds += seconds
                 self.simulated += len(numbers)
-                self.again(self.work.append(result))
+                self.again(self.work.append(result), self.pending)
 
     def fill(self) -> None:
         """Keeps every worker busy; suspects run one at a time, and nothing beside them."""
         if not self.flying:
             self.alone = False
-        while not self.suspects and self.pending and len(self.flying) < AHEAD * self.workers:
-            size = min(self.size(), len(self.pending))
-            self.submit([self.pending.popleft() for _ in range(size)])
+        while not self.suspects and len(self.flying) < AHEAD * self.workers:
+            if self.lost:
+                self.submit([self.lost.popleft()])
+            elif self.pending:
+                size = min(self.size(), len(self.pending))
+                self.submit([self.pending.popleft() for _ in range(size)])
+            else:
+                break
         if self.suspects and not self.flying:
             self.alone = True
             self.submit([self.suspects.popleft()])
@@ -268,25 +275,27 @@ class _Engine:
     def broken(self, numbers: list[int], error: BrokenExecutor) -> None:
         """A worker was killed, and with it the pool. Nobody knows by which simulation."""
         if not self.own:
-            left = len(numbers) + sum(map(len, self.flying.values())) + len(self.pending)
+            left = len(numbers) + sum(map(len, self.flying.values()))
+            left += len(self.pending) + len(self.lost)
             raise BefitError(
                 f"the executor is broken, with {left} simulations left; what is done is kept: "
                 f"run the sweep again to go on ({error})"
             )
         if self.alone:
-            self.again([(numbers[0], "its worker died: killed, or out of memory")])
+            why = "its worker died: killed, or out of memory"
+            self.again([(numbers[0], why)], self.suspects)
         else:
             self.suspects.extend(numbers)
         if not self.flying:
             self.executor.shutdown(wait=True)
             self.executor = self.pool()
 
-    def again(self, failed: list[tuple[int, str]]) -> None:
-        """Tries simulations again, alone, or gives them up."""
+    def again(self, failed: list[tuple[int, str]], to: deque[int]) -> None:
+        """Tries simulations again, with those of `to`, or gives them up."""
         for number, why in failed:
             self.tries[number] = self.tries.get(number, 0) + 1
             if self.tries[number] < TRIES:
-                self.suspects.append(number)
+                to.append(number)
             else:
                 self.work.fail(number, why)
 

@@ -1,5 +1,6 @@
 """Sweeps: whatever the engine and whatever happens, the same table."""
 
+import json
 import multiprocessing
 import os
 import pickle
@@ -157,6 +158,36 @@ def test_lost_simulations_are_tried_again_and_then_reported(file: str) -> None:
     table = report.table()
     assert set(table.index[table["error"].notna()]) == set(report.failed)
     assert befit.sweep(grid(file)).simulated == len(report.failed)
+
+
+class Failing(Executor):
+    """An engine in which every simulation fails the first time."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+
+    def submit(self, work: Any, /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        result, *rest = work(*arguments, **keywords)
+        done = json.loads(result)
+        numbers = {number for number, _ in done["done"]}
+        fresh = numbers - self.seen
+        self.seen |= numbers
+        done["done"] = [
+            [number, {"Err": "not yet"} if number in fresh else figures]
+            for number, figures in done["done"]
+        ]
+        future: Future[Any] = Future()
+        future.set_result((json.dumps(done).encode(), *rest))
+        return future
+
+
+def test_simulations_that_fail_are_tried_again_together(file: str) -> None:
+    report = befit.sweep(grid(file), Failing(), workers=1)
+    assert report.failed == {}
+    # Alone, each would be a batch.
+    assert report.batches < report.simulations
+    befit.sweep(grid(file), out="whole.parquet")
+    assert Path("results.parquet").read_bytes() == Path("whole.parquet").read_bytes()
 
 
 class Elsewhere(Executor):
