@@ -116,8 +116,9 @@ def sweep(
     `error`, and the rest goes on.
 
     Raises `ValueError` for a grid that cannot be, and where recordings, machines or befit changed
-    since an earlier sweep into `out`; `BefitError` when a file cannot be written, or the engine is
-    broken: what is done is then kept.
+    since an earlier sweep into `out`; `BefitError` when a file cannot be written, a worker has
+    another befit or another machine of the same name, or the engine is broken: what is done is then
+    kept.
     """
     for name, number in (("workers", workers), ("threads", threads)):
         if number is not None and number < 1:
@@ -146,8 +147,10 @@ def _run(
     begin = time.perf_counter()
     try:
         engine.run()
-    finally:
-        engine.close()
+    except BaseException:
+        engine.stop()
+        raise
+    engine.close()
     seconds = time.perf_counter() - begin
     failed, done = work.failed(), work.done()
     work.finish()
@@ -204,10 +207,35 @@ class _Engine:
         )
 
     def close(self) -> None:
+        """Ends the own workers, which have nothing left to do."""
+        if self.own:
+            self.executor.shutdown(wait=True)
+
+    def stop(self) -> None:
+        """Gives up in the middle, and keeps what has come in. Nobody waits for the own workers,
+        which may be in a long simulation, with more in the queue."""
         for future in self.flying:
             future.cancel()
         if self.own:
-            self.executor.shutdown(wait=True, cancel_futures=True)
+            self.kill()
+        for future in self.flying:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                result, _, missing = future.result()
+                if missing is None:
+                    # It may be just this that has failed.
+                    with contextlib.suppress(BefitError):
+                        self.work.append(result)
+
+    def kill(self) -> None:
+        """Ends the own workers at once."""
+        # If one ends in the middle of a result, the pool's thread waits for the rest as long as
+        # somebody could write it: this process, too.
+        writer = getattr(getattr(self.executor, "_result_queue", None), "_writer", None)
+        if writer is not None:
+            writer.close()
+        for process in list((getattr(self.executor, "_processes", None) or {}).values()):
+            process.kill()
+        self.executor.shutdown(wait=True, cancel_futures=True)
 
     def run(self) -> None:
         while self.pending or self.lost or self.suspects or self.flying:

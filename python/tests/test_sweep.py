@@ -136,6 +136,42 @@ def test_a_pool_of_the_users_that_was_forked_in_a_sweep_does_not_keep_the_next_o
     assert not Path("results.parquet.sweep").exists()
 
 
+class Quick(Executor):
+    """An engine that has simulated each batch when it returns, and whose user presses Ctrl-C."""
+
+    submitted = 0
+
+    def submit(self, work: Any, /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        self.submitted += 1
+        if self.submitted == 3:
+            raise KeyboardInterrupt
+        future: Future[Any] = Future()
+        future.set_result(work(*arguments, **keywords))
+        return future
+
+
+def test_what_has_come_in_is_kept_when_ctrl_c_is_pressed(file: str) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        befit.sweep(grid(file), Quick(), workers=2)
+    # The first two batches are of one simulation each.
+    assert befit.sweep(grid(file)).simulated == 38
+
+
+def asleep(*_: Any) -> None:
+    time.sleep(120)
+
+
+def test_nobody_waits_for_the_workers_when_ctrl_c_is_pressed(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("befit._sweep.ProcessPoolExecutor", Interrupted)
+    monkeypatch.setattr(_worker, "run", asleep)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        befit.sweep(grid(file), workers=2)
+    assert time.monotonic() - begin < 60
+
+
 class Losing(Executor):
     """An engine that loses every fifth batch, and never gets one simulation back."""
 
