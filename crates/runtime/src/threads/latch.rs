@@ -5,12 +5,12 @@
 
 use std::{
     ptr::NonNull,
-    sync::atomic::Ordering::{Acquire, Release},
+    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
     time::{Duration, Instant},
 };
 
 use crate::threads::{
-    primitive::{AtomicBool, Thread, current, park, park_timeout},
+    primitive::{AtomicBool, AtomicU32, Condvar, Mutex, lock},
     sleep::{Parker, relax},
 };
 
@@ -61,54 +61,90 @@ impl Latch {
 /// Looks at a latch before its owner blocks.
 const ROUNDS: u32 = 32;
 
-/// A flag that is set once, for which the thread that made it blocks.
+/// It is not set, and nobody blocks.
+const UNSET: u32 = 0;
+/// It is not set, and the thread that waits blocks or is about to.
+const BLOCKS: u32 = 1;
+/// It is set.
+const SET: u32 = 2;
+
+/// A flag that is set once, for which one thread blocks.
+///
+/// It has a lock and a condition of its own. [`std::thread::park`] would do, too, but its token is
+/// the program's: what unparks a thread that waits here is meant for the next `park` of the
+/// program.
 #[derive(Debug)]
 pub(crate) struct ThreadLatch {
-    set: AtomicBool,
-    owner: Thread,
+    state: AtomicU32,
+    /// Held where the state changes to [`BLOCKS`], and until the thread then waits.
+    lock: Mutex<()>,
+    changed: Condvar,
 }
 
 impl ThreadLatch {
     pub(crate) fn new() -> Self {
-        Self { set: AtomicBool::new(false), owner: current() }
+        Self { state: AtomicU32::new(UNSET), lock: Mutex::new(()), changed: Condvar::new() }
     }
 
-    /// Sets it and wakes the thread that waits.
+    fn is_set(&self) -> bool {
+        self.state.load(Acquire) == SET
+    }
+
+    /// Sets it and wakes the thread that waits. That may go on before this returns, so the caller
+    /// has a share of its own in the latch.
     pub(crate) fn set(&self) {
-        self.set.store(true, Release);
-        self.owner.unpark();
+        if self.state.swap(SET, AcqRel) == BLOCKS {
+            // The empty critical section is needed: a thread that saw itself blocking under the
+            // lock is waiting by the time that we hold it. It is woken without the lock, which it
+            // needs to go on.
+            drop(lock(&self.lock));
+            self.changed.notify_one();
+        }
     }
 
     /// Waits for some five microseconds without blocking, or until `is_long` says that it will take
     /// longer.
     pub(crate) fn spin(&self, is_long: impl Fn() -> bool) {
         for _ in 0..ROUNDS {
-            if self.set.load(Acquire) || is_long() {
+            if self.is_set() || is_long() {
                 return;
             }
             relax(0);
         }
     }
 
-    /// Blocks until it is set, but not beyond `end`; returns whether it is set. On the thread that
-    /// made it.
+    /// Blocks until it is set, but not beyond `end`; returns whether it is set. Only one thread
+    /// waits.
     pub(crate) fn wait_until(&self, end: Instant) -> bool {
-        loop {
-            if self.set.load(Acquire) {
-                return true;
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left == Duration::ZERO {
-                return false;
-            }
-            park_timeout(left);
-        }
+        self.block(Some(end))
     }
 
-    /// Blocks until it is set. On the thread that made it.
+    /// Blocks until it is set. Only one thread waits.
     pub(crate) fn wait(&self) {
-        while !self.set.load(Acquire) {
-            park();
+        self.block(None);
+    }
+
+    fn block(&self, end: Option<Instant>) -> bool {
+        if self.is_set() {
+            return true;
         }
+        let mut guard = lock(&self.lock);
+        if self.state.compare_exchange(UNSET, BLOCKS, Relaxed, Acquire).is_err() {
+            return true;
+        }
+        while !self.is_set() {
+            let Some(end) = end else {
+                guard = self.changed.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+                continue;
+            };
+            let left = end.saturating_duration_since(Instant::now());
+            if left == Duration::ZERO {
+                // From here on nobody need be woken.
+                return self.state.compare_exchange(BLOCKS, UNSET, Relaxed, Acquire).is_err();
+            }
+            let waited = self.changed.wait_timeout(guard, left);
+            (guard, _) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        true
     }
 }

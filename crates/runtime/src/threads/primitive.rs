@@ -15,7 +15,7 @@ pub(crate) use loom::{
         Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
-    thread::{Thread, current, park, yield_now},
+    thread::yield_now,
 };
 #[cfg(all(test, shuttle))]
 pub(crate) use shuttle::{
@@ -24,7 +24,7 @@ pub(crate) use shuttle::{
         Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
-    thread::{Thread, current, park, park_timeout, yield_now},
+    thread::yield_now,
     thread_local,
 };
 #[cfg(not(all(test, shuttle)))]
@@ -36,7 +36,7 @@ pub(crate) use std::{
         Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
-    thread::{Thread, current, park, park_timeout, yield_now},
+    thread::yield_now,
 };
 
 #[cfg(not(loom))]
@@ -58,12 +58,6 @@ pub(crate) fn processors() -> usize {
         return crate::machine::PoolMachine::here().workers();
     }
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-/// In models no time passes.
-#[cfg(loom)]
-pub(crate) fn park_timeout(_: std::time::Duration) {
-    yield_now();
 }
 
 /// Locks `mutex`. A poisoned lock is taken as it is: nothing in this crate panics while it holds

@@ -15,7 +15,7 @@ use befit_machine::ClusterId;
 use super::{
     engine::JobRef,
     fork::{Frame, PendingFork, StealRequests},
-    latch::Latch,
+    latch::{Latch, ThreadLatch},
     primitive::UnsafeCell,
     sleep::{Search, Sleep},
     worker::Mailbox,
@@ -102,6 +102,31 @@ fn a_thread_that_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
             unsafe { Latch::set(&setter.latch) };
         });
         wait(&shared.sleep, &shared.latch);
+        // SAFETY: the latch is set, and nobody writes any more.
+        assert_eq!(shared.written.with(|written| unsafe { *written }), 1);
+        setting.join().unwrap();
+    });
+}
+
+struct Blocking {
+    latch: ThreadLatch,
+    written: UnsafeCell<u32>,
+}
+
+// SAFETY: `written` is read only after the latch was seen set, which loom checks.
+unsafe impl Sync for Blocking {}
+
+#[test]
+fn a_thread_that_blocks_on_a_latch_wakes_up_and_sees_what_was_written_before() {
+    ::loom::model(|| {
+        let shared = Arc::new(Blocking { latch: ThreadLatch::new(), written: UnsafeCell::new(0) });
+        let setter = Arc::clone(&shared);
+        let setting = ::loom::thread::spawn(move || {
+            // SAFETY: the only writer, and before the latch is set.
+            setter.written.with_mut(|written| unsafe { *written = 1 });
+            setter.latch.set();
+        });
+        shared.latch.wait();
         // SAFETY: the latch is set, and nobody writes any more.
         assert_eq!(shared.written.with(|written| unsafe { *written }), 1);
         setting.join().unwrap();

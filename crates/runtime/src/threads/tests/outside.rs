@@ -7,7 +7,7 @@ use std::{
         mpsc,
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use befit_sched::Finds;
@@ -148,4 +148,35 @@ fn a_panic_of_one_call_from_outside_is_its_caller_s_whoever_s_turn_it_is() {
             }
         });
     });
+}
+
+/// The pool's wait took the token of [`thread::park`], or left one behind.
+#[test]
+fn regression_what_unparks_a_thread_in_a_call_is_left_to_the_program() {
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    // Most likely the caller blocks by then, and would block again if it were woken.
+    let unpark = || {
+        let (caller, late) = (thread::current(), Duration::from_millis(5));
+        move || {
+            thread::sleep(late);
+            caller.unpark();
+            thread::sleep(late);
+        }
+    };
+    pool.install(unpark());
+    thread::park();
+    let task = unpark();
+    pool.in_place_scope(|s| s.spawn(move |_| task()));
+    thread::park();
+    let moment = Duration::from_millis(1);
+    for _ in 0..20 {
+        pool.install(|| ());
+        let begin = Instant::now();
+        thread::park_timeout(moment);
+        assert!(begin.elapsed() >= moment);
+    }
+    pool.spawn(unpark());
+    drop(pool);
+    thread::park();
 }
