@@ -178,6 +178,13 @@ impl Worker {
     pub(crate) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.with(|current| current.replace(self));
+        // SAFETY: null, or the worker of an outer call of this function on this thread, which waits
+        // for this one to return, or one that is never freed.
+        let serving = unsafe { outer.as_ref() };
+        // The requests are the thread's. Whether the outer worker pauses is counted in its pool.
+        if let Some(outer) = serving {
+            outer.set_pauses(false);
+        }
         self.stack.set(self.stack_from(stack_pointer()));
         self.requests().raise_inline_limit();
         // SAFETY: it is dropped below, on this thread.
@@ -194,6 +201,10 @@ impl Worker {
         self.set_pauses(false);
         drop(reachable);
         self.requests().raise_inline_limit();
+        if let Some(outer) = serving {
+            // What others requested meanwhile may have been served here.
+            outer.requests().set_requested(outer.may_share());
+        }
         CURRENT.with(|current| current.set(outer));
         no_unwind.over();
     }

@@ -262,7 +262,13 @@ impl Worker {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    use std::sync::{
+        atomic::{
+            AtomicBool,
+            Ordering::{Relaxed, SeqCst},
+        },
+        mpsc,
+    };
 
     use crate::{
         SchedulerKind, ThreadPool, ThreadPoolBuilder, join,
@@ -294,5 +300,38 @@ mod tests {
         assert_eq!(untaken_after_a_steal(&second), [0, 0]);
         drop(second);
         assert_eq!(untaken_after_a_steal(&first), [0, 0]);
+    }
+
+    /// The inner worker ended a pause of the outer one, and took it from its own pool's number.
+    #[test]
+    fn regression_a_thread_that_serves_another_pool_keeps_the_requests_of_both_apart() {
+        let _watchdog = watchdog(MINUTE);
+        let with_worker = |f: fn(&Worker)| Worker::with_current(|worker| f(worker.unwrap()));
+        let pausing = |pool: &ThreadPool| pool.pool().pausing.load(Relaxed);
+        let first = pool(SchedulerKind::Ws, "pu:2", 2);
+        let (sender, requested) = mpsc::channel();
+        let builder = ThreadPoolBuilder::new().num_threads(2).spawn_handler(|thread| {
+            let sender = sender.clone();
+            first.spawn(move || {
+                with_worker(|outer| outer.set_pauses(true));
+                thread.run();
+                with_worker(|outer| assert!(!outer.requests().pauses()));
+                let is_requested =
+                    |worker: Option<&Worker>| worker.unwrap().requests().is_requested();
+                sender.send(Worker::with_current(is_requested)).unwrap();
+            });
+            Ok(())
+        });
+        let second = builder.build().unwrap();
+        second.broadcast(|_| {
+            with_worker(|inner| {
+                inner.set_pauses(false);
+                inner.requests().set_requested(false);
+            });
+        });
+        assert_eq!([&first, &second].map(pausing), [0, 0]);
+        drop(second);
+        assert_eq!([(); 2].map(|()| requested.recv()), [Ok(true); 2]);
+        assert_eq!(pausing(&first), 0);
     }
 }
