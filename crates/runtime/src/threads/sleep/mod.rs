@@ -264,7 +264,7 @@ impl Sleep {
         let free = self.processors.saturating_sub(working);
         let (awake, enough) = (idle.saturating_sub(sleepers), working.min(free).max(1));
         let spin_here = || self.parkers.iter().filter(|parker| parker.spins_on.is(here)).count();
-        awake >= enough && (free == 0 || awake - enough >= spin_here())
+        awake >= enough && (free == 0 || here.is_none() || awake - enough >= spin_here())
     }
 
     /// Wakes `thread` if it is sleepy; returns whether it was.
