@@ -26,13 +26,21 @@ const MOST_POOLS: usize = 1000;
 /// Pools that end in quicker succession are not each worth a file.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The statistics of one process.
+#[derive(Debug)]
+struct Kept {
+    /// Its number. Not under the lock: in a process that is forked from it, that may be held by a
+    /// thread that is not there.
+    process: u32,
+    state: Mutex<State>,
+}
+
 /// The statistics so far, where they are wanted.
 #[derive(Debug)]
 struct State {
     pools: Vec<Pool>,
     left_out: usize,
     target: Target,
-    process: u32,
     written: Option<Instant>,
 }
 
@@ -44,11 +52,16 @@ enum Pool {
 }
 
 /// Set by the first pool of the process; `None` inside if nothing is wanted.
-static STATE: OnceLock<Option<Mutex<State>>> = OnceLock::new();
+static KEPT: OnceLock<Option<Kept>> = OnceLock::new();
 
+/// None also in a process that was forked from the one whose statistics they are. It writes
+/// nothing: the pools and the file are its parent's.
 fn state() -> Option<MutexGuard<'static, State>> {
-    let state = STATE.get()?.as_ref()?;
-    Some(state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    let kept = KEPT.get()?.as_ref()?;
+    if kept.process != std::process::id() {
+        return None;
+    }
+    Some(kept.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 /// Whether statistics are wanted. The first call decides.
@@ -56,24 +69,25 @@ fn state() -> Option<MutexGuard<'static, State>> {
 /// # Errors
 /// If they cannot be written where the variable says.
 pub(crate) fn wanted() -> Result<bool, ThreadPoolBuildError> {
-    if let Some(decided) = STATE.get() {
+    if let Some(decided) = KEPT.get() {
         return Ok(decided.is_some());
     }
     let error = |what| ThreadPoolBuildError::Environment { variable: "BEFIT_STATS", what };
-    let mut state = None;
+    let mut kept = None;
     if let Some(value) = env::var_os("BEFIT_STATS").filter(|value| !value.is_empty()) {
         let value = value.to_str().ok_or_else(|| error("it is not UTF-8".to_owned()))?;
         let process = std::process::id();
         let target = Target::new(value, process).map_err(error)?;
         let (pools, left_out, written) = (Vec::new(), 0, None);
-        state = Some(Mutex::new(State { pools, left_out, target, process, written }));
+        let state = Mutex::new(State { pools, left_out, target, written });
+        kept = Some(Kept { process, state });
     }
-    let wanted = state.is_some();
-    if STATE.set(state).is_ok() && wanted {
+    let wanted = kept.is_some();
+    if KEPT.set(kept).is_ok() && wanted {
         // Where it is refused, the file is written when pools end, and no later.
         let _ = call_at_exit(at_exit);
     }
-    Ok(STATE.get().is_some_and(Option::is_some))
+    Ok(KEPT.get().is_some_and(Option::is_some))
 }
 
 /// A pool has been built.
@@ -104,11 +118,7 @@ pub(crate) fn ended(pool: &Registry) {
 extern "C" fn at_exit() {
     // Nothing may unwind into C.
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        if let Some(mut state) = state()
-            // A process that was forked from this one writes nothing: the pools and the file are
-            // its parent's.
-            && state.process == std::process::id()
-        {
+        if let Some(mut state) = state() {
             state.write();
         }
     }));
@@ -123,7 +133,7 @@ impl State {
         let pools: Vec<String> = self.pools.iter().filter_map(show).collect();
         let program = env::args_os().next().unwrap_or_default();
         let program = program.to_string_lossy();
-        let text = json::document(&program, self.process, self.left_out, &pools);
+        let text = json::document(&program, std::process::id(), self.left_out, &pools);
         match self.target.write(&text) {
             Ok(None) => {}
             // Where even stderr fails nobody is left to hear of it.
@@ -159,4 +169,58 @@ fn call_at_exit(hook: extern "C" fn()) -> bool {
     // it is there until the process ends, and it does not unwind: its only caller gives `at_exit`,
     // which catches every panic.
     unsafe { atexit(hook) == 0 }
+}
+
+#[cfg(all(test, not(any(befit_record, loom)), target_os = "linux"))]
+mod tests {
+    use std::{ffi::c_int, fs, thread};
+
+    use super::*;
+    use crate::threads::testing::alone;
+
+    /// The status with which `child` ends; `None` if it does not within a minute.
+    fn status_of(child: libc::pid_t) -> Option<c_int> {
+        let ended = |_: u32| {
+            thread::sleep(Duration::from_millis(10));
+            let mut status = 0;
+            // SAFETY: the status is written to a variable of this function.
+            let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
+            (ended == child).then_some(status)
+        };
+        let status = (0..6000).find_map(ended);
+        if status.is_none() {
+            // SAFETY: it has not been waited for, so the number is still the child's.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+        }
+        status
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it cannot fork")]
+    fn regression_a_forked_process_does_not_wait_at_its_end_for_a_lock_of_its_parent() {
+        let test = regression_a_forked_process_does_not_wait_at_its_end_for_a_lock_of_its_parent;
+        if let Some(output) = alone(test) {
+            return assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("stats.json");
+        let process = std::process::id();
+        let target = Target::new(file.to_str().unwrap(), process).unwrap();
+        let state = State { pools: Vec::new(), left_out: 0, target, written: None };
+        KEPT.set(Some(Kept { process, state: Mutex::new(state) })).unwrap();
+        let held = super::state();
+        // SAFETY: the child does what is called at a process's end, which takes no lock and no
+        // memory there, and then ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            at_exit();
+            // SAFETY: it ends the child, and nothing else.
+            unsafe { libc::_exit(0) };
+        }
+        assert_eq!(status_of(child), Some(0));
+        assert!(!fs::exists(&file).unwrap());
+        drop(held);
+        at_exit();
+        assert!(fs::exists(&file).unwrap());
+    }
 }

@@ -25,7 +25,7 @@ mod shuttle;
 mod sizer;
 mod sleep;
 #[cfg(all(test, not(loom)))]
-mod testing;
+pub(crate) mod testing;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod worker;
