@@ -4,6 +4,12 @@
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use befit::{ThreadPoolBuilder, join};
@@ -32,21 +38,41 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn fib(n: u32) -> u32 {
-    if n < 2 {
-        return n;
+/// Forks to this depth. No leaf is so short that its fork would be inlined.
+fn tree(depth: u32) {
+    if depth > 0 {
+        join(|| tree(depth - 1), || tree(depth - 1));
+        return;
     }
-    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
-    a + b
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_micros(20) {}
 }
 
 #[test]
 fn a_fork_that_nobody_takes_allocates_nothing() {
-    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let calls = pool.install(|| {
-        let before = CALLS.get();
-        assert_eq!(fib(15), 610);
-        CALLS.get() - before
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let [busy, over] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    // In a pool of one thread no `join` is a fork. So there is another thread, which takes none.
+    let (begun, until) = (Arc::clone(&busy), Arc::clone(&over));
+    pool.spawn(move || {
+        begun.store(true, Relaxed);
+        while !until.load(Relaxed) {
+            thread::yield_now();
+        }
     });
-    assert_eq!(calls, 0);
+    while !busy.load(Relaxed) {
+        thread::yield_now();
+    }
+    let (calls, forks) = pool.install(|| {
+        let forks = || pool.statistics().total().forks;
+        // The policy's queue gets its room.
+        tree(6);
+        let forks_before = forks();
+        let calls_before = CALLS.get();
+        tree(6);
+        let calls = CALLS.get() - calls_before;
+        (calls, forks() - forks_before)
+    });
+    over.store(true, Relaxed);
+    assert_eq!((calls, forks), (0, 63));
 }

@@ -205,9 +205,12 @@ unsafe fn about<W: Work>(job: NonNull<JobHeader>) -> About {
     })
 }
 
+/// Room for so many pending forks is there from the start.
+const ROOM: usize = 64;
+
 /// The pending forks of one worker, the oldest first. Only the owner uses it. See `README.md` for
 /// the invariants.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ForkList {
     pending: RefCell<Vec<NonNull<PendingFork>>>,
     /// The forks below this index have been published.
@@ -215,6 +218,10 @@ pub(crate) struct ForkList {
 }
 
 impl ForkList {
+    pub(crate) fn new() -> Self {
+        Self { pending: RefCell::new(Vec::with_capacity(ROOM)), published: Cell::new(0) }
+    }
+
     /// The number of pending forks.
     pub(crate) fn len(&self) -> usize {
         self.pending.borrow().len()

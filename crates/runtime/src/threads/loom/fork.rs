@@ -71,7 +71,7 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         let thief = Arc::clone(&shared);
         let stealing = ::loom::thread::spawn(move || thief.help());
 
-        let (forks, requests) = (ForkList::default(), StealRequests::new());
+        let (forks, requests) = (ForkList::new(), StealRequests::new());
         let captured = Box::new(20);
         let frame = Frame::new(move || *captured + 1, 0);
         forks.push(frame.as_pending());
@@ -90,7 +90,7 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
 #[test]
 fn a_fork_that_stays_private_is_run_by_its_owner() {
     ::loom::model(|| {
-        let forks = ForkList::default();
+        let forks = ForkList::new();
         let captured = Box::new(20);
         let frame = Frame::new(move || *captured + 1, 0);
         forks.push(frame.as_pending());
@@ -157,7 +157,7 @@ fn hold_back(sees_to_it: impl Fn(&PutOff) -> bool + Copy + Send + Sync + 'static
             }
         });
 
-        let (forks, requests) = (ForkList::default(), StealRequests::new());
+        let (forks, requests) = (ForkList::new(), StealRequests::new());
         // SAFETY: it is dropped below.
         let begun = unsafe { call.begin(&requests) };
         let captured = Box::new(20);

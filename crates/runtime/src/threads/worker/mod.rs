@@ -118,7 +118,7 @@ impl Worker {
         let engine = &registry.engine;
         let id = engine.worker(thread);
         Self {
-            forks: ForkList::default(),
+            forks: ForkList::new(),
             requests: steal_requests_of_this_thread(),
             inlined_regions: InlinedRegions::new(),
             batch: Batch::new(),
