@@ -4,11 +4,21 @@
 
 use std::env;
 
-const SOURCES: [&str; 9] =
-    ["address", "callbacks", "callers", "copy", "dependent", "heap", "region", "spots", "stream"];
+const SOURCES: [&str; 10] = [
+    "address",
+    "callbacks",
+    "callers",
+    "copy",
+    "dependent",
+    "heap",
+    "lock",
+    "region",
+    "spots",
+    "stream",
+];
 /// Of a build that is timed, not instrumented (`--cfg befit_work`).
 const WORK_SOURCES: [&str; 2] = ["stream", "work"];
-const HEADERS: [&str; 6] = ["address", "callers", "dependent", "hot", "spots", "stream"];
+const HEADERS: [&str; 7] = ["address", "callers", "dependent", "hot", "lock", "spots", "stream"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

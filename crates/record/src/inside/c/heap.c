@@ -7,13 +7,13 @@
  * which maps such blocks one by one. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
 #include "address.h"
 #include "hot.h"
+#include "lock.h"
 #include "spots.h"
 #include "stream.h"
 
@@ -33,21 +33,11 @@ struct header {
     size_t unused;   /* keeps the block aligned to GRAIN */
 };
 
-static char lock;
 static uintptr_t top;   /* where the next block may begin; 0 before the first */
 static uintptr_t limit;
 static uint32_t *live;  /* per page: blocks that begin or end on it */
 
 void *memcpy(void *, const void *, size_t);
-
-static void take_lock(void) {
-    while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
-        sched_yield();
-}
-
-static void give_lock(void) {
-    __atomic_clear(&lock, __ATOMIC_RELEASE);
-}
 
 static uintptr_t round_up(uintptr_t n, uintptr_t to) {
     return (n + to - 1) & ~(to - 1);
@@ -98,9 +88,9 @@ static void *take(size_t bytes, uintptr_t align) {
         errno = ENOMEM;
         return NULL;
     }
-    take_lock();
+    befit_take_lock(&befit_heap_lock);
     if (top == 0 && !open_heap()) {
-        give_lock();
+        befit_give_lock(&befit_heap_lock);
         errno = ENOMEM;
         return NULL;
     }
@@ -108,7 +98,7 @@ static void *take(size_t bytes, uintptr_t align) {
     uintptr_t block = round_up(round_up(top, own) + sizeof(struct header), align);
     uintptr_t end = round_up(block + bytes, own);
     if (end > limit) {
-        give_lock();
+        befit_give_lock(&befit_heap_lock);
         errno = ENOMEM;
         return NULL;
     }
@@ -119,7 +109,7 @@ static void *take(size_t bytes, uintptr_t align) {
     if (last != first)
         ++*blocks_on(last);
     header_of((void *)block)->capacity = end - block;
-    give_lock();
+    befit_give_lock(&befit_heap_lock);
     if (UNLIKELY(befit_with_spots) && bytes >= LARGE)
         befit_block(HEAP_SPACE + (block - befit_places.heap.base), bytes);
     return (void *)block;
@@ -132,7 +122,7 @@ void *malloc(size_t bytes) {
 void free(void *block) {
     if (block == NULL || !is_within(&befit_places.heap, (uintptr_t)block))
         return;
-    take_lock();
+    befit_take_lock(&befit_heap_lock);
     uintptr_t end = (uintptr_t)block + header_of(block)->capacity;
     uintptr_t first = (uintptr_t)header_of(block) & ~(PAGE - 1), last = (end - 1) & ~(PAGE - 1);
     /* Pages from `low` to below `high` hold nothing that is in use. A later block may still
@@ -147,7 +137,7 @@ void free(void *block) {
         madvise((void *)low, high - low, MADV_DONTNEED);
         errno = saved;
     }
-    give_lock();
+    befit_give_lock(&befit_heap_lock);
 }
 
 void *calloc(size_t count, size_t each) {

@@ -2,11 +2,11 @@
 #define _GNU_SOURCE
 #include "spots.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include "callers.h"
 #include "hot.h"
+#include "lock.h"
 #include "stream.h"
 
 #define SPOTS 8192 /* spots that the reader is known to have, by place in a table */
@@ -55,15 +55,9 @@ struct block {
     uintptr_t callers[FRAMES];
 };
 
-static char lock;
 static struct block *blocks; /* null before the first */
 static size_t taken, told;
 static __thread int inside;  /* the walk may take memory itself */
-
-static void take_lock(void) {
-    while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
-        sched_yield();
-}
 
 void befit_block(uintptr_t normal, size_t bytes) {
     if (inside || __atomic_load_n(&taken, __ATOMIC_RELAXED) == BLOCKS)
@@ -75,7 +69,7 @@ void befit_block(uintptr_t normal, size_t bytes) {
     size_t count = befit_callers(callers);
     if (count > FRAMES)
         count = FRAMES;
-    take_lock();
+    befit_take_lock(&befit_blocks_lock);
     if (blocks == NULL) {
         int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
         void *table = mmap(NULL, BLOCKS * sizeof *blocks, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -90,13 +84,13 @@ void befit_block(uintptr_t normal, size_t bytes) {
             block->callers[i] = callers[i];
         __atomic_store_n(&taken, taken + 1, __ATOMIC_RELAXED);
     }
-    __atomic_clear(&lock, __ATOMIC_RELEASE);
+    befit_give_lock(&befit_blocks_lock);
     befit_hot.active = active;
     inside = 0;
 }
 
 void befit_put_blocks(void) {
-    take_lock();
+    befit_take_lock(&befit_blocks_lock);
     for (; told < taken; told++) {
         const struct block *block = &blocks[told];
         /* A spot of its own: no touch has number 0. */
@@ -105,5 +99,5 @@ void befit_put_blocks(void) {
         befit_put(block->normal >> LINE_BITS);
         befit_put((block->normal + block->bytes - 1) / LINE - block->normal / LINE + 1);
     }
-    __atomic_clear(&lock, __ATOMIC_RELEASE);
+    befit_give_lock(&befit_blocks_lock);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -28,6 +29,15 @@ static long number_in_environment(const char *name, long most) {
     return *end == '\0' && value >= 0 && value <= most ? value : -1;
 }
 
+/* In a child that the process has forked, which is not recorded: the reader waits for the end of
+ * all that have the pipe. */
+static void leave_stream(void) {
+    if (pipe_fd >= 0)
+        close(pipe_fd);
+    pipe_fd = -1;
+    filled = 0;
+}
+
 /* Before main: takes the pipe over, so that no child process of the program inherits it or
  * thinks that it is recorded. */
 __attribute__((constructor)) static void open_stream(void) {
@@ -43,6 +53,7 @@ __attribute__((constructor)) static void open_stream(void) {
     unsetenv("BEFIT_RECORD_SPOTS");
     pipe_fd = (int)fd;
     owner = getpid();
+    pthread_atfork(NULL, NULL, leave_stream);
     befit_put_event(HELLO, STREAM_VERSION | filter_depth << 8 | LINE_BITS << 16 |
                                (befit_with_spots ? HELLO_SPOTS : 0));
     befit_put(STREAM_MAGIC);
@@ -61,7 +72,8 @@ void befit_flush(void) {
     const char *next = (const char *)buffer;
     size_t left = filled * sizeof buffer[0];
     filled = 0;
-    if (pipe_fd < 0 || getpid() != owner) /* a forked child would write its parent's events again */
+    /* A child that was forked past the C library would write its parent's events again. */
+    if (pipe_fd < 0 || getpid() != owner)
         return;
     int saved = errno;
     while (left > 0) {

@@ -1,5 +1,7 @@
 //! Records the small programs of `fixtures/probe`, and looks for what they must have left in their
-//! recordings.
+//! recordings. Those in `processes` fork, or are interrupted.
+
+mod processes;
 
 use std::{
     cell::Cell,
@@ -264,7 +266,7 @@ fn a_join_is_two_forks_and_a_sync_with_no_strand_between() {
 
 /// The number of the line of the probe that contains `text`, from 1.
 fn line_of(text: &str) -> u32 {
-    let probe = include_str!("fixtures/probe/src/main.rs");
+    let probe = include_str!("../fixtures/probe/src/main.rs");
     let at = probe.lines().position(|line| line.contains(text));
     at.unwrap_or_else(|| panic!("no line with {text}")) as u32 + 1
 }
