@@ -1,12 +1,18 @@
-//! Programs that fork processes.
+//! Programs that fork processes, or are interrupted by signals.
 
-use std::time::{Duration, Instant};
+use std::{
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
-use super::{program, run, shape, touches};
+use befit_record::read_stream;
+
+use super::{PROBE, lines, program, run, shape, touches};
 
 #[test]
 fn regression_a_child_that_the_program_forks_is_neither_recorded_nor_waited_for() {
-    drop(run("nothing")); // It is built by then.
+    drop(run("nothing")); // By then it is built.
     let begin = Instant::now();
     let program = program("leaves");
     // The children live for 30 s.
@@ -18,4 +24,19 @@ fn regression_a_child_that_the_program_forks_is_neither_recorded_nor_waited_for(
 #[test]
 fn regression_a_child_takes_memory_though_another_thread_did_when_it_was_forked() {
     assert_eq!(shape(&program("forks"), 0), "fs");
+}
+
+#[test]
+fn regression_what_a_signal_handler_touches_takes_the_place_of_no_touch_of_the_program() {
+    // Its stdout is the stream, which nobody reads for a while.
+    let mut command = Command::new(&*PROBE);
+    command.arg("signals").env("BEFIT_RECORD_FD", "1").stdout(Stdio::piped());
+    let mut signals = command.spawn().unwrap();
+    thread::sleep(Duration::from_millis(500));
+    let recording = read_stream(signals.stdout.take().unwrap(), "signals").unwrap();
+    assert!(signals.wait().unwrap().success());
+    let mut lines = lines(&recording.program, |touch| !touch.stack);
+    lines.dedup();
+    // Those that are read and those that are written; the handler's are 64.
+    assert!((250_000..250_200).contains(&lines.len()), "{} lines", lines.len());
 }

@@ -203,6 +203,7 @@ static __attribute__((noinline)) void touch_further(uintptr_t at, uintptr_t end,
 }
 
 void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from) {
+    befit_hold();
     struct hot *hot = &befit_hot;
     uintptr_t normal = recorded_address(address);
     uintptr_t window = address - normal % LINE;
@@ -214,6 +215,7 @@ void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from) {
     } else {
         touch_further(window + LINE, address + bytes, write, from);
     }
+    befit_go_on();
 }
 
 /* Where the instrumented code goes on. */
@@ -251,6 +253,7 @@ void __sanitizer_cov_trace_pc(void) {
 /* An atomic read-modify-write; its size is not told, but it never straddles lines. */
 void __memprof_store(const void *address) {
     if (befit_hot.active) {
+        befit_hold();
         befit_hot.loads++;
         befit_hot.stores++;
         uintptr_t normal = recorded_address((uintptr_t)address);

@@ -32,8 +32,20 @@ static inline unsigned window_of(uintptr_t address) {
     return (address >> LINE_BITS) % WINDOWS;
 }
 
+/* The thread is not active until befit_go_on: what a handler of signals touches meanwhile does not
+ * come in between the words of the program's own touches. */
+static inline void befit_hold(void) {
+    befit_hot.active = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void befit_go_on(void) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    befit_hot.active = 1;
+}
+
 /* The program reads, or writes, `bytes` bytes (>= 1) at `address`; does not count them. The code
- * that does returns to `from`. Only while active. */
+ * that does returns to `from`. Only while active, or held; the thread is active after it. */
 void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from);
 
 /* The filter: remembers the lines touched last, so that an access to one of them is counted but
