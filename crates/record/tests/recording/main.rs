@@ -1,5 +1,5 @@
 //! Records the small programs of `fixtures/probe`, and looks for what they must have left in their
-//! recordings. Those in `processes` fork, or are interrupted.
+//! recordings. Those in `processes` fork, or are disturbed.
 
 mod processes;
 

@@ -1,4 +1,4 @@
-//! Programs that fork processes, or are interrupted by signals.
+//! Programs that fork processes, are interrupted by signals, or misuse malloc.
 
 use std::{
     process::{Command, Stdio},
@@ -39,4 +39,11 @@ fn regression_what_a_signal_handler_touches_takes_the_place_of_no_touch_of_the_p
     lines.dedup();
     // Those that are read and those that are written; the handler's are 64.
     assert!((250_000..250_200).contains(&lines.len()), "{} lines", lines.len());
+}
+
+#[test]
+fn regression_memory_that_malloc_did_not_give_out_is_not_taken_for_a_block_of_its_own() {
+    let error = run("foreign").unwrap_err().to_string();
+    let said = ["signal: 6", "befit: realloc of memory that malloc did not give out"];
+    assert!(said.iter().all(|part| error.contains(part)), "{error}");
 }

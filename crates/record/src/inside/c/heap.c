@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "address.h"
 #include "hot.h"
@@ -38,6 +39,7 @@ static uintptr_t limit;
 static uint32_t *live;  /* per page: blocks that begin or end on it */
 
 void *memcpy(void *, const void *, size_t);
+void abort(void) __attribute__((noreturn));
 
 static uintptr_t round_up(uintptr_t n, uintptr_t to) {
     return (n + to - 1) & ~(to - 1);
@@ -74,6 +76,11 @@ static int open_heap(void) {
 
 static struct header *header_of(void *block) {
     return (struct header *)block - 1;
+}
+
+/* Whether the block is of this heap. A library may have blocks of another, which have no header. */
+static int is_ours(void *block) {
+    return is_within(&befit_places.heap, (uintptr_t)block);
 }
 
 static uint32_t *blocks_on(uintptr_t page) {
@@ -120,7 +127,7 @@ void *malloc(size_t bytes) {
 }
 
 void free(void *block) {
-    if (block == NULL || !is_within(&befit_places.heap, (uintptr_t)block))
+    if (block == NULL || !is_ours(block))
         return;
     befit_take_lock(&befit_heap_lock);
     uintptr_t end = (uintptr_t)block + header_of(block)->capacity;
@@ -152,6 +159,13 @@ void *calloc(size_t count, size_t each) {
 void *realloc(void *block, size_t bytes) {
     if (block == NULL)
         return take(bytes, GRAIN);
+    if (!is_ours(block)) {
+        static const char message[] = "befit: realloc of memory that malloc did not give out\n";
+        if (write(STDERR_FILENO, message, sizeof message - 1) < 0) {
+            /* Nobody is told. */
+        }
+        abort();
+    }
     size_t capacity = header_of(block)->capacity;
     if (bytes != 0 && bytes <= capacity)
         return block;
@@ -220,5 +234,5 @@ void *pvalloc(size_t bytes) {
 }
 
 size_t malloc_usable_size(void *block) {
-    return block == NULL ? 0 : header_of(block)->capacity;
+    return block == NULL || !is_ours(block) ? 0 : header_of(block)->capacity;
 }
