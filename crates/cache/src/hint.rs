@@ -13,6 +13,15 @@ pub(crate) fn prefetch_word<T>(slice: &[T], word: u32) {
     ask(slice.as_ptr().cast::<u64>().wrapping_add(word as usize));
 }
 
+/// Asks the host to bring near both of its lines that `slice[at]` lies in. `at` may be out of range.
+#[inline(always)]
+pub(crate) fn prefetch_two<T>(slice: &[T], at: usize) {
+    const HOST_LINE: usize = 64;
+    let first = slice.as_ptr().wrapping_add(at).cast::<u8>();
+    ask(first);
+    ask(first.wrapping_add(HOST_LINE));
+}
+
 #[inline(always)]
 fn ask<T>(item: *const T) {
     #[cfg(target_arch = "x86_64")]

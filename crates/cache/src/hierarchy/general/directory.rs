@@ -15,7 +15,7 @@
 use super::lists::Lists;
 use crate::{
     hierarchy::layout::Layout,
-    hint::{on_huge_pages, prefetch},
+    hint::{on_huge_pages, prefetch, prefetch_two},
 };
 
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl Directory {
     #[inline(always)]
     pub(super) fn prefetch(&self, line: u32) {
         if self.has_lists() {
-            return prefetch(&self.lists, line as usize);
+            return prefetch_two(&self.lists, line as usize);
         }
         prefetch(&self.words, self.start(line));
     }

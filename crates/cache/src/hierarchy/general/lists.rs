@@ -1,10 +1,7 @@
 //! A line's row of the directory as two short lists, on machines of very many caches.
 
-use super::directory::take;
-use crate::hierarchy::bits;
-
 /// Numbers that lie in the row itself.
-const NEAR: usize = 24;
+const NEAR: usize = 56;
 /// So many of them are compared at a time.
 const TOGETHER: usize = 8;
 
@@ -12,10 +9,10 @@ const TOGETHER: usize = 8;
 /// set in a row.
 ///
 /// Both lists share one array, the held from its front and the lost from its back, so that nearly
-/// every line's row is one line of the host's caches. What finds no room there is on the heap, and
-/// costs the host a wait.
+/// every line's row is two lines of the host's caches side by side: they are prefetched as a row of
+/// bits is. What finds no room there is on the heap, and costs the host a wait.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub(super) struct Lists {
     near: [u16; NEAR],
     /// How many of them are of the first list, and of the second.
@@ -25,7 +22,7 @@ pub(super) struct Lists {
     far: Option<Box<Far>>,
 }
 
-const _: () = assert!(size_of::<Lists>() == 64);
+const _: () = assert!(size_of::<Lists>() == 128);
 
 impl Default for Lists {
     fn default() -> Self {
@@ -36,51 +33,16 @@ impl Default for Lists {
 /// What of the lists has found no room.
 #[derive(Clone, Debug, Default)]
 struct Far {
-    held: Numbers,
-    lost: Numbers,
-}
-
-/// Numbers as bits, so that a line that thousands of caches have takes no longer than others.
-#[derive(Clone, Debug, Default)]
-struct Numbers(Vec<u64>);
-
-impl Numbers {
-    fn contains(&self, number: u16) -> bool {
-        self.0.get(usize::from(number / 64)).is_some_and(|word| word >> (number % 64) & 1 != 0)
-    }
-
-    fn insert(&mut self, number: u16) {
-        let word = usize::from(number / 64);
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << (number % 64);
-    }
-
-    /// Takes `number` out; returns whether it was there.
-    fn remove(&mut self, number: u16) -> bool {
-        let word = self.0.get_mut(usize::from(number / 64));
-        word.is_some_and(|word| take(word, u32::from(number)))
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.0).flat_map(|(i, word)| bits(*word).map(move |bit| i * 64 + bit))
-    }
-
-    fn remove_if(&mut self, mut gone: impl FnMut(u32) -> bool) {
-        for (i, word) in (0..).zip(&mut self.0) {
-            let is_gone = |bit: &u32| gone(i * 64 + bit);
-            *word &= !bits(*word).filter(is_gone).fold(0, |gone, bit| gone | 1 << bit);
-        }
-    }
+    held: Vec<u16>,
+    lost: Vec<u16>,
 }
 
 impl Lists {
     /// The chains that hold the line.
     #[inline(always)]
     pub(super) fn held(&self) -> impl Iterator<Item = u32> {
-        let far = self.far.iter().flat_map(|far| far.held.iter());
-        self.near[..usize::from(self.held)].iter().map(|chain| u32::from(*chain)).chain(far)
+        let far = self.far.iter().flat_map(|far| &far.held);
+        self.near[..usize::from(self.held)].iter().chain(far).map(|chain| u32::from(*chain))
     }
 
     /// Whether `chain` is one of them.
@@ -88,7 +50,7 @@ impl Lists {
     pub(super) fn holds(&self, chain: u32) -> bool {
         let number = chain as u16;
         self.place_of_held(number).is_some()
-            || self.far.as_ref().is_some_and(|far| far.held.contains(number))
+            || self.far.as_ref().is_some_and(|far| far.held.contains(&number))
     }
 
     /// The same, as far as the row itself tells: no is true.
@@ -112,7 +74,7 @@ impl Lists {
             self.near[usize::from(self.held)] = chain as u16;
             self.held += 1;
         } else {
-            self.far.get_or_insert_default().held.insert(chain as u16);
+            self.far.get_or_insert_default().held.push(chain as u16);
         }
     }
 
@@ -124,7 +86,7 @@ impl Lists {
             self.held -= 1;
             self.near[place] = self.near[usize::from(self.held)];
         } else if let Some(far) = &mut self.far {
-            far.held.remove(number);
+            remove(&mut far.held, number);
         }
     }
 
@@ -140,7 +102,7 @@ impl Lists {
         }
         self.held = kept as u8;
         if let Some(far) = &mut self.far {
-            far.held.remove_if(gone);
+            far.held.retain(|number| !gone(u32::from(*number)));
         }
     }
 
@@ -148,7 +110,7 @@ impl Lists {
     #[inline]
     pub(super) fn lose(&mut self, cache: u32) {
         let number = cache as u16;
-        let is_far = || self.far.as_ref().is_some_and(|far| far.lost.contains(number));
+        let is_far = || self.far.as_ref().is_some_and(|far| far.lost.contains(&number));
         if self.place_of_lost(number).is_some() || is_far() {
             return;
         }
@@ -156,7 +118,7 @@ impl Lists {
             self.lost += 1;
             self.near[self.first_lost()] = number;
         } else {
-            self.far.get_or_insert_default().lost.insert(number);
+            self.far.get_or_insert_default().lost.push(number);
         }
     }
 
@@ -169,7 +131,7 @@ impl Lists {
             self.lost -= 1;
             return true;
         }
-        self.far.as_mut().is_some_and(|far| far.lost.remove(number))
+        self.far.as_mut().is_some_and(|far| remove(&mut far.lost, number))
     }
 
     /// Where `number` is of the first list. What lies behind that is of no consequence, as the
@@ -212,6 +174,13 @@ impl Lists {
     fn first_lost(&self) -> usize {
         NEAR - usize::from(self.lost)
     }
+}
+
+/// Takes `number` out; returns whether it was there.
+#[inline]
+fn remove(list: &mut Vec<u16>, number: u16) -> bool {
+    let place = list.iter().position(|known| *known == number);
+    place.is_some_and(|place| list.swap_remove(place) == number)
 }
 
 #[cfg(test)]
