@@ -9,11 +9,16 @@ use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use crate::TaskInfo;
 
-/// The largest cache that belongs to a single worker, by the first; 0 if it has none.
+/// The largest cache that belongs to a single core, whose hardware threads share it; of cores that
+/// differ, the smallest such. 0 if no core has one.
 pub(in crate::policy) fn private_cache(machine: &Machine) -> Bytes {
-    let above = machine.path(WorkerId(0)).map(|id| machine.cluster(id));
-    let alone = above.filter(|cluster| cluster.worker_count() == 1);
-    alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default()
+    let core = |w: u32| machine.workers()[w as usize].core;
+    let largest = |w: u32| {
+        let above = machine.path(WorkerId(w)).map(|id| machine.cluster(id));
+        let own = above.filter(|it| it.workers.clone().all(|other| core(other) == core(w)));
+        own.filter_map(|it| it.cache).map(|it| it.size).max()
+    };
+    (0..machine.workers().len() as u32).filter_map(largest).min().unwrap_or_default()
 }
 
 /// The sockets of a machine.

@@ -25,7 +25,7 @@ pub(super) fn is_alone(task: &TaskInfo) -> bool {
 #[derive(Debug)]
 pub(super) struct Supernodes<T> {
     sockets: Sockets,
-    /// The largest cache that belongs to a single worker, and the smallest shared one; 0 if none.
+    /// The largest cache that belongs to a single core, and the smallest shared one; 0 if none.
     private: Bytes,
     shared: Bytes,
     state: Guarded<State<T>>,

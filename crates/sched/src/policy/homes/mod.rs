@@ -122,7 +122,7 @@ pub(crate) struct Homes<T> {
     rows: Rows,
     /// Per socket: its cache.
     caches: Vec<Bytes>,
-    /// The largest cache that belongs to a single worker.
+    /// The largest cache that belongs to a single core.
     private: Bytes,
     /// What it takes to bring a byte into a cache.
     nanoseconds: f64,

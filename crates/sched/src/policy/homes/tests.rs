@@ -367,3 +367,25 @@ fn a_task_is_meant_for_its_home_s_socket_if_that_is_one_and_for_all_before_it_ha
     let sockets = [0, 2].map(|w| machine.last_level(WorkerId(w)));
     assert_eq!(halves.map(|half| play.policy.place(&half)), sockets);
 }
+
+#[test]
+fn regression_where_cores_have_several_threads_a_task_of_unknown_size_costs_a_private_cache_full() {
+    let machine = "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:2".parse().unwrap();
+    let policy = SchedulerKind::Homes.build(&machine, Options::default());
+    let mut env = Clock::default();
+    // Worker 0 divides a computation down to its own part.
+    let mut task = TaskInfo::root(None, None);
+    policy.add(WorkerId(0), Ready { job: 0, task, stage: Stage::Start }, &mut env);
+    for job in 1..6 {
+        let found = policy.get(WorkerId(0), Ask::ANYTHING, &mut env).unwrap();
+        policy.done(WorkerId(0), &found.strand(), &mut env);
+        task = found.task.child(0, None, None).beside(TaskInfo::UNKNOWN);
+        policy.add(WorkerId(0), Ready { job, task, stage: Stage::Start }, &mut env);
+    }
+    // The first of the other socket's workers does not get it before it has waited.
+    let mut takes = |micros| {
+        env.now = Duration::from_micros(micros);
+        policy.get(WorkerId(4), Ask::ANYTHING, &mut env).map(|ready| ready.job)
+    };
+    assert_eq!([0, 1, 1_000_000].map(&mut takes), [None, None, Some(5)]);
+}
