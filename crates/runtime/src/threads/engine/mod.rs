@@ -242,10 +242,30 @@ impl Engine {
         let Some(awaited) = awaited else {
             return self.ask(w, Ask { within, ..Ask::ANYTHING }, env);
         };
+        self.ask_for(w, awaited, false, env)
+    }
+
+    /// As [`Self::get`], of what `w` finds without stealing, and descends from `awaited`.
+    pub(crate) fn get_own_descendant(
+        &self,
+        w: WorkerId,
+        awaited: Ancestor,
+        env: &mut dyn Env,
+    ) -> Option<Ready<JobRef>> {
+        self.ask_for(w, awaited, true, env)
+    }
+
+    fn ask_for(
+        &self,
+        w: WorkerId,
+        awaited: Ancestor,
+        own_only: bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<JobRef>> {
         // SAFETY: a policy shows only jobs that it has not returned from `get`, and returns none of
         // them before the call ends.
         let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
-        self.ask(w, Ask { accepts: Some(&accepts), ..Ask::ANYTHING }, env)
+        self.ask(w, Ask { accepts: Some(&accepts), own_only, ..Ask::ANYTHING }, env)
     }
 
     /// `awaited` if a worker that waits for it may run only its descendants: by the pool's

@@ -5,11 +5,16 @@ use std::{
     iter,
     panic::panic_any,
     sync::{
-        Barrier, Mutex,
+        Arc, Barrier, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     thread,
     time::Duration,
+};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_sched::{
+    Ask, Capabilities, Env, ForkOrder, Handle, Options, Policy, Ready, Scheduler, TaskInfo,
 };
 
 use crate::{threads::testing::*, *};
@@ -400,4 +405,58 @@ fn regression_a_worker_that_waits_has_published_all_its_forks() {
     };
     pool.join(waiting, busy);
     assert_eq!(ran.load(SeqCst), 8);
+}
+
+/// Work stealing that has both halves of each `join` placed, and notes of those who ask for some
+/// jobs only whether they ask for what they find without stealing.
+#[derive(Clone, Debug, Default)]
+struct Placing(Arc<Mutex<Vec<bool>>>);
+
+#[derive(Debug)]
+struct Places<T>(Box<dyn Scheduler<T>>, Placing);
+
+impl Policy for Placing {
+    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        Box::new(Places(SchedulerKind::Ws.build(machine, options), self.clone()))
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Places<T> {
+    fn name(&self) -> &'static str {
+        "placing"
+    }
+    fn capabilities(&self) -> Capabilities {
+        let finds = self.0.capabilities().finds;
+        Capabilities { finds, sees_forks: true, ..Capabilities::default() }
+    }
+    fn fork_order(&self, _: &TaskInfo) -> ForkOrder {
+        ForkOrder::ParentFirst
+    }
+    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        self.0.add(w, ready, env)
+    }
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        if ask.accepts.is_some() {
+            self.1.0.lock().unwrap().push(ask.own_only);
+        }
+        self.0.get(w, ask, env)
+    }
+}
+
+#[test]
+fn regression_a_worker_does_not_take_back_at_once_what_its_policy_has_placed_elsewhere() {
+    let _watchdog = watchdog(MINUTE);
+    let policy = Placing::default();
+    let builder = ThreadPoolBuilder::new().num_threads(2).machine("pu:2".parse().unwrap());
+    let pool = builder.policy(policy.clone()).build().unwrap();
+    let leaves_some = || policy.0.lock().unwrap().contains(&true);
+    // Halves that take less are not shown.
+    let long = || thread::sleep(Duration::from_millis(1));
+    pool.install(|| {
+        // The other worker has just ended its half, and is awake.
+        (0..1000).take_while(|_| !leaves_some()).for_each(|_| _ = join(long, long));
+    });
+    // Where threads share processors it does.
+    let is_roomy = thread::available_parallelism().is_ok_and(|count| count.get() >= 2);
+    assert_eq!(leaves_some(), is_roomy);
 }

@@ -26,14 +26,21 @@ impl Worker {
 
     /// Publishes all private forks, gives `jobs` to the policy, and runs other work until all
     /// `latches` of forks are set, within a job. With each latch comes its fork.
+    ///
+    /// For a moment it leaves `jobs` where the policy has just put them, if that is not here and an
+    /// idle worker is awake, with a processor of its own. Else nobody is likely to begin them soon.
     pub(crate) fn give_and_wait(
         &self,
         jobs: &[(JobRef, TaskInfo)],
         latches: &[(&Latch, Ancestor)],
     ) {
+        let sleep = &self.engine().sleep;
+        let leaves_them = !jobs.is_empty() && sleep.is_roomy() && sleep.is_any_awake();
         self.prepare_and_wait(jobs, |worker| {
             for (latch, fork) in latches {
-                if !worker.waits_a_little(latch, *fork) {
+                let is_set = leaves_them && worker.waits_a_little(latch, *fork, true)
+                    || worker.waits_a_little(latch, *fork, false);
+                if !is_set {
                     worker.work_until(latch, Some(*fork));
                 }
             }
@@ -94,13 +101,22 @@ impl Worker {
     /// Calder, PPoPP 1993). It does not wait where the policy cannot find them. This is for forks
     /// only: a worker that waits for a scope runs the scope's tasks, and others of its own queue in
     /// their order, as rayon does.
-    fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
+    ///
+    /// `own`: only what it finds without stealing. Whoever asks for descendants alone is given them
+    /// wherever they wait. So right after a fork was placed it would be taken back from the worker
+    /// that the policy has given it to. That worker begins it meanwhile, unless it is asleep or
+    /// busy.
+    fn waits_a_little(&self, latch: &Latch, awaited: Ancestor, own: bool) -> bool {
         if self.engine().capabilities.finds == Finds::Nothing {
             return false;
         }
         let mut round = 0;
         while round < PATIENCE && !latch.probe() {
-            let found = if round % 16 == 0 { self.get(Some(awaited)) } else { None };
+            let found = match round % 16 {
+                0 if own => self.get_own_descendant(awaited),
+                0 => self.get(Some(awaited)),
+                _ => None,
+            };
             match found {
                 Some(ready) => {
                     self.execute(&ready);
@@ -142,6 +158,14 @@ impl Worker {
     ) -> Option<Ready<JobRef>> {
         let ask = || self.engine().get_own(self.id, self.within(), accepts, &mut self.env());
         self.take_back().or_else(|| self.timed(ask))
+    }
+
+    /// Of `awaited` and its descendants, what is found without stealing.
+    fn get_own_descendant(&self, awaited: Ancestor) -> Option<Ready<JobRef>> {
+        if self.keeps_spawned {
+            self.empty_outbox();
+        }
+        self.timed(|| self.engine().get_own_descendant(self.id, awaited, &mut self.env()))
     }
 
     // Always, and without a look at the result where nothing is measured: else that is copied.
