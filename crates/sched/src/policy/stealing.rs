@@ -49,9 +49,11 @@ impl<T: Handle> WorkStealing<T> {
         Self::new(name, machine, 1, |_, _| false)
     }
 
-    /// `pws`: workers under the same last-level cache are `nearness` times likelier.
+    /// `pws`: workers under the same last-level cache are `nearness` times likelier, or as often as
+    /// the sum of all weights leaves room for in a number.
     pub(crate) fn priority(machine: &Machine, nearness: u32) -> Self {
-        Self::new("pws", machine, nearness.max(1), |a, b| {
+        let most = u32::MAX / machine.workers().len() as u32 - 1;
+        Self::new("pws", machine, nearness.min(most).max(1), |a, b| {
             let cluster = machine.last_level(a);
             cluster != ClusterId::ROOT && machine.cluster(cluster).has(b)
         })

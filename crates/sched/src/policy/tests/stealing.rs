@@ -65,6 +65,21 @@ fn a_thief_finds_work_wherever_it_is() {
     }
 }
 
+#[test]
+fn regression_a_thief_finds_work_wherever_it_is_though_the_weights_fit_no_number() {
+    let one = "l3:1(size=1MiB) core:4 pu:1".parse().unwrap();
+    for machine in [two_sockets(), one] {
+        for nearness in [1 << 31, u32::MAX] {
+            let options = Options { nearness, ..Options::default() };
+            let mut pws = Play::on(&machine, SchedulerKind::Pws, options);
+            for (victim, thief) in (0..4).flat_map(|v| (0..4).map(move |t| (v, t))) {
+                pws.add(victim, 1, None);
+                assert!(pws.get(thief).is_some(), "{thief} finds what {victim} has");
+            }
+        }
+    }
+}
+
 /// Records which victim was looked at first.
 struct FirstVictim(fastrand::Rng, Option<WorkerId>);
 
