@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, str::FromStr};
 
-use befit_machine::{Machine, WorkerId};
+use befit_machine::{ClusterId, Machine, WorkerId};
 
 use crate::{Handle, Options, Policy, Scheduler, policy};
 
@@ -132,10 +132,14 @@ impl SchedulerKind {
     }
 
     /// What it is on the first `workers` workers of `machine`: one of `homes` and `ws` for `auto`,
-    /// and for `homes` itself, which is `ws` where there is one last-level cache.
+    /// and for `homes` itself, which is `ws` where there is one last-level cache, or a worker of the
+    /// machine stands under none.
     pub fn on(self, machine: &Machine, workers: usize) -> Self {
+        let all = || (0..machine.workers().len() as u32).map(WorkerId);
+        let is_bare = |w| machine.last_level(w) == ClusterId::ROOT;
         match self {
             Homes | Auto if last_level_caches(machine, workers) < 2 => Ws,
+            Homes | Auto if all().any(is_bare) => Ws,
             Auto => Homes,
             other => other,
         }
@@ -220,7 +224,10 @@ impl Error for UnknownScheduler {}
 
 #[cfg(test)]
 mod tests {
+    use befit_machine::{Bytes, MachineSpec, Part};
+
     use super::*;
+    use crate::{Ask, QuietEnv, Ready, Stage, TaskInfo};
 
     #[test]
     fn each_kind_has_a_line_of_its_own_about_it() {
@@ -257,6 +264,26 @@ mod tests {
             assert_eq!(last_level_caches(&machine, workers), caches);
             assert_eq!((Auto.on(&machine, workers), Homes.on(&machine, workers)), (is, is));
             assert_eq!(Sb.on(&machine, workers), Sb);
+        }
+    }
+
+    #[test]
+    fn regression_where_a_worker_stands_under_no_cache_each_policy_runs_and_tiers_are_ws() {
+        let cores = |count| (0..count).map(|_| Part::worker(None)).collect();
+        let shared = || Part::cache(3, Bytes::mib(1), 16, cores(2));
+        let machine = MachineSpec::new("mixed", vec![shared(), shared(), Part::worker(None)]);
+        let machine = machine.build().unwrap();
+        assert_eq!((Auto.on(&machine, 4), Homes.on(&machine, 5)), (Ws, Ws));
+        for kind in SchedulerKind::ALL {
+            let policy = Policy::build::<u32>(&kind, &machine, Options::default());
+            let mut env = QuietEnv(fastrand::Rng::with_seed(1));
+            let task = TaskInfo::root(Some(Bytes::kib(512)), None);
+            policy.add(WorkerId(4), Ready { job: 7, task, stage: Stage::Start }, &mut env);
+            let mut workers = (0..5).map(WorkerId);
+            let ready = workers.find_map(|w| policy.get(w, Ask::ANYTHING, &mut env));
+            assert_eq!(ready.map(|ready| ready.job), Some(7), "{kind}");
+            let is_ws = [Cats, CatsS, Cab, Hws, Homes, Auto].contains(&kind);
+            assert!(!is_ws || !policy.capabilities().may_refuse, "{kind}");
         }
     }
 }

@@ -54,9 +54,17 @@ impl Sockets {
         }
     }
 
+    /// Whether each worker stands under a cache. One that does not counts as of a socket of its own,
+    /// whose cluster is memory, with all workers.
+    pub(in crate::policy) fn have_caches(&self) -> bool {
+        !self.clusters.contains(&ClusterId::ROOT)
+    }
+
     /// Whether there are tiers to make: several last-level caches, and one at least that is shared.
     pub(in crate::policy) fn have_tiers(&self) -> bool {
-        self.clusters.len() > 1 && self.workers.iter().any(|workers| workers.len() > 1)
+        self.have_caches()
+            && self.clusters.len() > 1
+            && self.workers.iter().any(|workers| workers.len() > 1)
     }
 
     pub(in crate::policy) fn count(&self) -> usize {

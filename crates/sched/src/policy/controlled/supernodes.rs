@@ -25,7 +25,8 @@ pub(super) fn is_alone(task: &TaskInfo) -> bool {
 #[derive(Debug)]
 pub(super) struct Supernodes<T> {
     sockets: Sockets,
-    /// The largest cache that belongs to a single core, and the smallest shared one; 0 if none.
+    /// The largest cache that belongs to a single core, and the smallest shared one; 0 if none, or
+    /// if a worker stands under none.
     private: Bytes,
     shared: Bytes,
     state: Guarded<State<T>>,
@@ -49,7 +50,7 @@ impl<T: Handle> Supernodes<T> {
         let state = State { places: Places::default(), upper: Line::new(), begun };
         Self {
             private: private_cache(machine),
-            shared: Bytes(sockets.cache % u64::MAX),
+            shared: Bytes(if sockets.have_caches() { sockets.cache } else { 0 }),
             state: Guarded::new(id, state),
             len: AtomicUsize::new(0),
             sockets,

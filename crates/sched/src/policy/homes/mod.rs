@@ -52,7 +52,7 @@
 //! A worker's place in the row is as wide as its speed says; but where sockets differ, one whose
 //! cache would overflow leaves more to the others, the less the program computes ([`rows`]).
 //!
-//! On a machine with one last-level cache it is `ws`.
+//! On a machine with one last-level cache, or with workers under none, it is `ws`.
 
 mod crew;
 mod deal;
@@ -131,11 +131,12 @@ pub(crate) struct Homes<T> {
 }
 
 impl<T: Handle> Homes<T> {
-    /// `homes`; on a machine with one last-level cache, `ws` under that name.
+    /// `homes`; on a machine with one last-level cache, or with workers under none, `ws` under that
+    /// name.
     pub(crate) fn build(name: &'static str, machine: &Machine) -> Box<dyn Scheduler<T>> {
         let sockets = Sockets::new(machine);
         let shared = machine.cluster(machine.last_level(WorkerId(0))).cache;
-        let (2.., Some(shared)) = (sockets.count(), shared) else {
+        let (2.., Some(shared), true) = (sockets.count(), shared, sockets.have_caches()) else {
             return Box::new(WorkStealing::uniform(name, machine));
         };
         let (workers, count) = (machine.workers().len() as u32, sockets.count() as u32);
