@@ -18,6 +18,10 @@ use super::{
 };
 use crate::{Env, Handle, LockId, Stage};
 
+/// Of the subtrees that wait a worker looks through so many, the newest. It holds the lock
+/// meanwhile that all workers of the socket need.
+const SHOWN: usize = 64;
+
 /// Subtrees that wait for the workers of one socket.
 #[derive(Debug)]
 pub(super) struct Stack<T> {
@@ -51,7 +55,8 @@ impl<T: Handle> Homes<T> {
     /// A task that claims must fit beside those that run, or the wait for that must have cost as
     /// much as the misses that it causes ([`Self::again`]). It also waits until its siblings are
     /// there, or those of its parent, as the last of them may be the next of kin; but not for
-    /// longer than it takes to fill a private cache.
+    /// longer than it takes to fill a private cache. Where many wait, only the newest are looked
+    /// through ([`SHOWN`]), unless the worker may take nothing else or would sleep.
     pub(super) fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let stack = &self.stacks[look.socket];
         if stack.waiting.seems_empty() {
@@ -79,12 +84,19 @@ impl<T: Handle> Homes<T> {
             let apart = |ready: &Entry<T>| {
                 home_of(ready).map_or((0, 0), |home| self.row(home).apart(home.place(), last))
             };
-            let next = (0..entries.len()).rev().filter(|at| may_begin(&entries[*at]));
-            let next = next.min_by_key(|at| apart(&entries[*at]))?;
+            let oldest = if look.is_forced() { 0 } else { entries.len().saturating_sub(SHOWN) };
+            let (mut in_line, mut next) = ((u32::MAX, u32::MAX), None);
+            for at in (oldest..entries.len()).rev() {
+                let apart = apart(&entries[at]);
+                in_line = in_line.min(apart);
+                if next.is_none_or(|(nearest, _)| apart < nearest) && may_begin(&entries[at]) {
+                    next = Some((apart, at));
+                }
+            }
+            let (nearest, next) = next?;
             // What begins before its turn, as it fits beside the others, does not change whose turn
             // it is.
-            let nearest = apart(&entries[next]);
-            in_turn = entries.iter().all(|ready| nearest <= apart(ready));
+            in_turn = nearest == in_line;
             entries.remove(next)
         });
         let Some(ready) = found else {

@@ -131,6 +131,22 @@ fn what_exceeds_a_socket_is_claimed_piece_by_piece_beginning_with_the_last() {
     assert!(matches!(next, Some("b again" | "c")), "{next:?}");
 }
 
+#[test]
+fn of_many_claims_that_wait_a_worker_looks_at_the_newest_unless_it_would_sleep() {
+    let taken = |before_sleep| {
+        let mut play = Play::within(Clock::default());
+        let [ab, _] = four_pieces(&mut play);
+        let size = Bytes::kib(512);
+        let [a, b] = [0, 1].map(|i| ab.child(i, Some(size), None).beside(size));
+        // The oldest is the next of kin.
+        play.add(0, "a", a);
+        (0..64).for_each(|_| play.add(0, "b", b));
+        let ask = Ask { before_sleep, ..Ask::ANYTHING };
+        play.policy.get(WorkerId(1), ask, &mut play.env).map(|ready| ready.job)
+    };
+    assert_eq!([false, true].map(taken), ["b", "a"].map(Some));
+}
+
 /// A socket of 1 MiB is dealt 2 MiB under one parent, whose halves wait.
 fn two_halves<E: Env>(play: &mut Play<E>) {
     let root = play.root(Some(Bytes::kib(4096)));
