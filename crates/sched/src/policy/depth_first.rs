@@ -13,7 +13,10 @@
 
 use std::{
     fmt::Debug,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicUsize,
+        Ordering::{Acquire, Release},
+    },
 };
 
 use befit_machine::{ClusterId, WorkerId};
@@ -49,21 +52,25 @@ impl<T: Handle> Scheduler<T> for DepthFirst<T> {
     fn add(&self, _: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         self.state.with(env, |(line, places), _| {
             line.insert(places.key(&mut ready), ready);
-            self.len.store(line.len(), Relaxed);
+            self.len.store(line.len(), Release);
         });
         ClusterId::ROOT
     }
 
     fn get(&self, _: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        // Idle workers do not keep the lock from those that have something to add.
+        if self.len.load(Acquire) == 0 {
+            return None;
+        }
         self.state.with(env, |(line, _), _| {
             let found = pop_first(line, ask.accepts);
-            self.len.store(line.len(), Relaxed);
+            self.len.store(line.len(), Release);
             found
         })
     }
 
     fn has_own(&self, _: WorkerId) -> bool {
-        self.len.load(Relaxed) > 0
+        self.len.load(Acquire) > 0
     }
 
     fn task_ended(&self, _: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {

@@ -1,7 +1,10 @@
 //! What several workers may take, in serial order: parts of the L2-supernodes that have begun, one
 //! under each shared cache, and what is part of none.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Acquire, Release},
+};
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
@@ -9,7 +12,7 @@ use crate::{
     Ask, Env, Guarded, Handle, LockId, Ready, Stage, TaskInfo,
     policy::{
         bitier::{Sockets, private_cache},
-        serial_order::{Line, Places, pop_first, pop_where},
+        serial_order::{Line, Places, pop_first},
     },
 };
 
@@ -37,7 +40,10 @@ pub(super) struct Supernodes<T> {
 #[derive(Debug)]
 struct State<T> {
     places: Places,
-    /// What is ready and no part of an L2-supernode that has begun.
+    /// L2-supernodes that have not begun. They wait apart from the rest, as many may wait that a
+    /// worker may not begin.
+    next: Line<T>,
+    /// What else is ready and no part of one that has begun.
     upper: Line<T>,
     /// Per socket: what is ready of its L2-supernode, and that one's number.
     begun: Vec<(Line<T>, Option<u64>)>,
@@ -47,7 +53,8 @@ impl<T: Handle> Supernodes<T> {
     pub(super) fn new(id: LockId, machine: &Machine) -> Self {
         let sockets = Sockets::new(machine);
         let begun = (0..sockets.count()).map(|_| (Line::new(), None)).collect();
-        let state = State { places: Places::default(), upper: Line::new(), begun };
+        let (next, upper) = (Line::new(), Line::new());
+        let state = State { places: Places::default(), next, upper, begun };
         Self {
             private: private_cache(machine),
             shared: Bytes(if sockets.have_caches() { sockets.cache } else { 0 }),
@@ -82,36 +89,51 @@ impl<T: Handle> Supernodes<T> {
     /// Returns those who may take it.
     pub(super) fn add(&self, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let socket = self.socket(&ready.task);
-        self.state.with(env, |State { places, upper, begun }, _| {
-            let line = socket.map_or(upper, |socket| &mut begun[socket].0);
+        let is_next = self.is_next(&ready);
+        self.state.with(env, |State { places, next, upper, begun }, _| {
+            let line = match socket {
+                Some(socket) => &mut begun[socket].0,
+                None if is_next => next,
+                None => upper,
+            };
             line.insert(places.key(&mut ready), ready);
-            self.len.fetch_add(1, Relaxed);
+            self.len.fetch_add(1, Release);
         });
         socket.map_or(ClusterId::ROOT, |socket| self.sockets.cluster(socket))
     }
 
     /// The first that `w` may have.
     pub(super) fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        if self.seem_empty() {
+            return None;
+        }
         self.state.with(env, |state, _| {
             let ready = self.find(w, ask, state)?;
-            self.len.fetch_sub(1, Relaxed);
+            self.len.fetch_sub(1, Release);
             Some(self.begin(w, ready, state))
         })
     }
 
     fn find(&self, w: WorkerId, ask: Ask<'_, T>, state: &mut State<T>) -> Option<Ready<T>> {
         if ask.accepts.is_some() {
-            let State { upper, begun, .. } = state;
-            let mut lines = begun.iter_mut().map(|(line, _)| line).chain([upper]);
+            let State { next, upper, begun, .. } = state;
+            let mut lines = begun.iter_mut().map(|(line, _)| line).chain([next, upper]);
             return lines.find_map(|line| pop_first(line, ask.accepts));
         }
-        let (line, current) = &mut state.begun[self.sockets.of(w)];
-        let may_begin = current.is_none() || ask.is_stalled();
-        let may = |ready: &Ready<T>| may_begin || !self.is_next(ready);
+        let State { next, upper, begun, .. } = state;
+        let (line, current) = &mut begun[self.sockets.of(w)];
         let found = pop_first(line, None);
         // What waits within a supernode must not wait for the next.
         let is_within = ask.within != ClusterId::ROOT && !ask.is_stalled();
-        found.or_else(|| if is_within { None } else { pop_where(&mut state.upper, may) })
+        if found.is_some() || is_within {
+            return found;
+        }
+        let may_begin = current.is_none() || ask.is_stalled();
+        let is_before = match (next.first_key_value(), upper.first_key_value()) {
+            (Some((next, _)), Some((upper, _))) => may_begin && next < upper,
+            (next, _) => may_begin && next.is_some(),
+        };
+        pop_first(if is_before { next } else { upper }, None)
     }
 
     /// `ready` is given to `w`: maybe a supernode begins.
@@ -130,7 +152,7 @@ impl<T: Handle> Supernodes<T> {
 
     /// Whether nothing is ready.
     pub(super) fn seem_empty(&self) -> bool {
-        self.len.load(Relaxed) == 0
+        self.len.load(Acquire) == 0
     }
 
     /// Returns all workers under the cache if its L2-supernode has ended.

@@ -127,6 +127,19 @@ fn cpdf_begins_the_next_subtree_that_fits_when_the_last_has_ended() {
 }
 
 #[test]
+fn cpdf_divides_what_is_too_large_past_subtrees_that_may_not_begin() {
+    let mut cpdf = Play::of(SchedulerKind::Cpdf);
+    cpdf.add(0, 0, Some(Bytes::kib(8192)));
+    let root = cpdf.get(0).unwrap().task;
+    for (index, kib) in (0..).zip([2048, 1024, 2048, 1024, 1024, 2048]) {
+        cpdf.start(0, index, root.child(index, Some(Bytes::kib(kib)), None));
+    }
+    // Both kinds in serial order; then socket 0 has its subtree, and socket 1 begins the next.
+    let taken = [0, 1, 0, 1, 2, 3, 0].map(|w| cpdf.job(w));
+    assert_eq!(taken, [Some(0), Some(1), Some(2), Some(5), Some(3), None, None]);
+}
+
+#[test]
 fn cpdf_leaves_what_fits_a_private_cache_to_one_worker() {
     let mut cpdf = Play::of(SchedulerKind::Cpdf);
     cpdf.add(0, 0, Some(Bytes::kib(64)));
@@ -239,6 +252,15 @@ impl Env for Locks {
     }
     fn release(&mut self, _: LockId) {}
     fn steal(&mut self, _: WorkerId, _: bool) {}
+}
+
+#[test]
+fn pdf_and_cpdf_take_no_lock_to_see_that_nothing_is_ready() {
+    for kind in [SchedulerKind::Pdf, SchedulerKind::Cpdf] {
+        let mut env = Locks(QuietEnv(fastrand::Rng::with_seed(7)), 0);
+        let found = Play::of(kind).policy.get(W[0], Ask::ANYTHING, &mut env);
+        assert_eq!((found, env.1), (None, 0), "{kind}");
+    }
 }
 
 #[test]
