@@ -105,7 +105,9 @@ impl<T: Handle> Scheduler<T> for Adws<T> {
         let owner = self.ranges.owner(w, &ready, parent);
         let is_wide = self.ranges.wide(&ready.task).is_some();
         let is_sent = self.queues.add(w.index(), owner, is_wide, ready, env);
-        if is_sent { self.leaves[owner] } else { ClusterId::ROOT }
+        // A worker that found nothing may steal it.
+        let may_lose = !is_wide && self.hungry.load(SeqCst);
+        if is_sent && !may_lose { self.leaves[owner] } else { ClusterId::ROOT }
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {

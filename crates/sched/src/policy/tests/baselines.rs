@@ -1,6 +1,6 @@
 use std::{ops::Range, time::Duration};
 
-use befit_machine::{Bytes, Machine, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use super::{Play, W, two_sockets};
 use crate::{Ask, Env, ForkOrder, LockId, Options, QuietEnv, Ready, SchedulerKind, TaskInfo};
@@ -252,6 +252,28 @@ impl Env for Locks {
     }
     fn release(&mut self, _: LockId) {}
     fn steal(&mut self, _: WorkerId, _: bool) {}
+}
+
+#[test]
+fn adws_names_everybody_for_what_a_worker_that_found_nothing_may_steal() {
+    let (mut adws, machine) = (Play::of(SchedulerKind::Adws), two_sockets());
+    adws.add(0, 0, None);
+    let root = adws.get(0).unwrap();
+    spawn(&mut adws, &root, 0..8);
+    let first: Vec<_> = (0..8).map(|i| (i % 4, adws.get(i % 4).unwrap())).collect();
+    first.iter().for_each(|(w, task)| _ = adws.end(*w, task));
+    // Two for each worker; the last is for worker 3.
+    let add =
+        |adws: &mut Play, index: u32| adws.start(0, 10 + index, root.task.child(index, None, None));
+    let leaf = |w: usize| machine.workers()[w].leaf;
+    assert_eq!([0, 2, 4].map(|index| add(&mut adws, index)), [ClusterId::ROOT, leaf(1), leaf(2)]);
+    assert_eq!(adws.job(3), None);
+    assert_eq!([3, 5].map(|index| add(&mut adws, index)), [ClusterId::ROOT; 2]);
+    // What reaches over several workers it may not have.
+    adws.add(0, 20, None);
+    let all = adws.one_of(0, &[20]).unwrap().task;
+    let half = all.child(1, None, None).beside(TaskInfo::UNKNOWN);
+    assert_eq!(adws.start(0, 21, half), leaf(2));
 }
 
 #[test]
