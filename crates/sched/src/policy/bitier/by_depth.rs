@@ -137,12 +137,18 @@ impl<T: Handle> Scheduler<T> for ByDepth<T> {
         if anywhere {
             self.pools.sockets.see(w);
         }
-        let found = self.pools.get_intra(w, env);
+        let found = match ask.own_only {
+            true => self.pools.own_intra(w, None, env),
+            false => self.pools.get_intra(w, env),
+        };
         if found.is_some() || !anywhere || !(self.pools.may_begin(w) || ask.is_stalled()) {
             return found;
         }
         let socket = self.pools.sockets.of(w);
-        let mut ready = self.pools.get_inter(socket, env)?;
+        let mut ready = match ask.own_only {
+            true => self.pools.own_inter(socket, None, env)?,
+            false => self.pools.get_inter(socket, env)?,
+        };
         if Mark::of(ready.task.mark).tier == Tier::Leaf {
             ready.task.anchor = self.pools.sockets.cluster(socket);
             self.pools.begin(socket);

@@ -12,7 +12,7 @@ use crossbeam_utils::CachePadded;
 use super::Sockets;
 use crate::{
     Env, Handle, LockId, Ready,
-    policy::queue::{Queue, others},
+    policy::queue::{Accepts, Queue, others},
 };
 
 /// An inter-socket pool per socket, an intra-socket pool per worker.
@@ -60,6 +60,26 @@ impl<T: Handle> Pools<T> {
         let near = self.sockets.workers(self.sockets.of(w));
         let near = near.start as usize..near.end as usize;
         take(&self.intra, w.index(), near, |v| v as u32, env)
+    }
+
+    /// The worker's own newest intra-socket task.
+    pub(in crate::policy) fn own_intra(
+        &self,
+        w: WorkerId,
+        accepts: Accepts<'_, T>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        self.intra[w.index()].newest(accepts, env)
+    }
+
+    /// The newest inter-socket task of `socket`.
+    pub(in crate::policy) fn own_inter(
+        &self,
+        socket: usize,
+        accepts: Accepts<'_, T>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        self.inter[socket].newest(accepts, env)
     }
 
     /// An inter-socket task: the newest of the worker's own socket, else the oldest of another.

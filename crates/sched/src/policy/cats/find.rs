@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use befit_machine::WorkerId;
+use befit_machine::{ClusterId, WorkerId};
 
 use super::{Cats, Mark, Place, Tier};
 use crate::{Ask, Env, Handle, Ready, Scheduler, policy::queue::others};
@@ -58,6 +58,25 @@ impl<T: Handle> Cats<T> {
             }
         }
         None
+    }
+
+    /// What is found without stealing: in the worker's own queues, and in the upper tier's pool of
+    /// its socket as far as it may take from there.
+    pub(super) fn find_own(
+        &self,
+        w: WorkerId,
+        ask: Ask<'_, T>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let anywhere = ask.within == ClusterId::ROOT || ask.accepts.is_some();
+        let plain = if anywhere { self.plain.get(w, ask, env) } else { None };
+        let found = plain.or_else(|| self.pools.own_intra(w, ask.accepts, env));
+        if found.is_some() || !anywhere || !(self.sticky || self.pools.may_begin(w)) {
+            return found;
+        }
+        let socket = self.pools.sockets.of(w);
+        let ready = self.pools.own_inter(socket, ask.accepts, env)?;
+        Some(self.begin(socket, ready, 0, env))
     }
 
     /// What `accepts` accepts, wherever it waits and whatever the tiers say: a worker that asks

@@ -244,10 +244,10 @@ impl<T: Handle> Scheduler<T> for Cats<T> {
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let anywhere = ask.within == ClusterId::ROOT;
-        let found = if let Some(accepts) = ask.accepts {
+        let found = if ask.own_only {
+            self.find_own(w, ask, env)
+        } else if let Some(accepts) = ask.accepts {
             self.find_accepted(w, accepts, env)
-        } else if ask.own_only && anywhere && self.plain.has_own(w) {
-            return self.plain.get(w, ask, env);
         } else if anywhere {
             self.pools.sockets.see(w);
             self.enter_kept(w, env);

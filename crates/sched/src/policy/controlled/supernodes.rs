@@ -115,25 +115,29 @@ impl<T: Handle> Supernodes<T> {
     }
 
     fn find(&self, w: WorkerId, ask: Ask<'_, T>, state: &mut State<T>) -> Option<Ready<T>> {
-        if ask.accepts.is_some() {
+        if ask.accepts.is_some() && !ask.own_only {
             let State { next, upper, begun, .. } = state;
             let mut lines = begun.iter_mut().map(|(line, _)| line).chain([next, upper]);
             return lines.find_map(|line| pop_first(line, ask.accepts));
         }
         let State { next, upper, begun, .. } = state;
         let (line, current) = &mut begun[self.sockets.of(w)];
-        let found = pop_first(line, None);
         // What waits within a supernode must not wait for the next.
         let is_within = ask.within != ClusterId::ROOT && !ask.is_stalled();
-        if found.is_some() || is_within {
-            return found;
-        }
         let may_begin = current.is_none() || ask.is_stalled();
         let is_before = match (next.first_key_value(), upper.first_key_value()) {
             (Some((next, _)), Some((upper, _))) => may_begin && next < upper,
             (next, _) => may_begin && next.is_some(),
         };
-        pop_first(if is_before { next } else { upper }, None)
+        let line = match line.is_empty() {
+            false => line,
+            true if is_within => return None,
+            true if is_before => next,
+            true => upper,
+        };
+        let first = line.first_entry()?;
+        let is_accepted = ask.accepts.is_none_or(|accepts| accepts(&first.get().job));
+        is_accepted.then(|| first.remove())
     }
 
     /// `ready` is given to `w`: maybe a supernode begins.

@@ -137,6 +137,10 @@ fn cpdf_divides_what_is_too_large_past_subtrees_that_may_not_begin() {
     // Both kinds in serial order; then socket 0 has its subtree, and socket 1 begins the next.
     let taken = [0, 1, 0, 1, 2, 3, 0].map(|w| cpdf.job(w));
     assert_eq!(taken, [Some(0), Some(1), Some(2), Some(5), Some(3), None, None]);
+    // Nor does who asks for the last one alone, unless it may have that from anywhere.
+    let last = Ask { accepts: Some(&|job| *job == 4), ..Ask::ANYTHING };
+    assert_eq!(cpdf.ask(0, Ask { own_only: true, ..last }), None);
+    assert_eq!(cpdf.ask(0, last).map(|ready| ready.job), Some(4));
 }
 
 #[test]

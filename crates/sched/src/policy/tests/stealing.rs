@@ -1,7 +1,10 @@
 use befit_machine::{Machine, WorkerId};
 
 use super::{Play, W, two_sockets};
-use crate::{Ask, Env, LockId, Options, Policy, SchedulerKind};
+use crate::{
+    Ask, Env, LockId, Options, Policy,
+    SchedulerKind::{self, Cab, Cats, CatsS, CilkA, Hws, Mts, Pws, Ws},
+};
 
 #[test]
 fn a_worker_takes_its_newest_and_a_thief_its_victims_oldest() {
@@ -31,7 +34,7 @@ fn what_a_worker_has_of_its_own_is_found_without_stealing() {
         assert!(!policy.policy.has_own(W[0]), "{kind} has it no more");
     }
     // A queue of the worker's own, or of its socket.
-    for kind in [SchedulerKind::Ws, SchedulerKind::Pws, SchedulerKind::CilkA, SchedulerKind::Mts] {
+    for kind in [Ws, Pws, CilkA, Mts, Cats, CatsS, Cab, Hws] {
         let mut policy = Play::of(kind);
         policy.add(0, 1, None);
         assert!(!policy.policy.has_own(W[3]), "{kind}");
