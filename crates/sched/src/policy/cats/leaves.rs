@@ -24,13 +24,24 @@ pub(super) struct Leaves<T> {
 #[derive(Debug)]
 struct Queued<T> {
     waiting: Vec<Waiting<T>>,
-    /// Bytes of the subtrees that run.
+    /// Bytes of the subtrees that run, and their number. Of one that ends the bytes are those that
+    /// its place in the table last ran with: where two computations use it at once, not what it
+    /// began with.
     running: u64,
+    count: u64,
+}
+
+impl<T> Queued<T> {
+    /// A subtree of `bytes` begins.
+    fn begin(&mut self, bytes: u64) {
+        self.running = self.running.saturating_add(bytes.max(1));
+        self.count += 1;
+    }
 }
 
 impl<T: Copy> Leaves<T> {
     pub(super) fn new(lock: LockId) -> Self {
-        let queued = Queued { waiting: Vec::new(), running: 0 };
+        let queued = Queued { waiting: Vec::new(), running: 0, count: 0 };
         Self { len: AtomicUsize::new(0), queued: Guarded::new(lock, queued) }
     }
 
@@ -52,7 +63,7 @@ impl<T: Copy> Leaves<T> {
             let bytes = queued.waiting[next].bytes;
             let may_begin = queued.running == 0 || queued.running.saturating_add(bytes) <= cache;
             may_begin.then(|| {
-                queued.running = queued.running.saturating_add(bytes.max(1));
+                queued.begin(bytes);
                 next
             })
         })
@@ -95,14 +106,17 @@ impl<T: Copy> Leaves<T> {
 
     /// A stolen subtree of `bytes` begins here.
     pub(super) fn begin(&self, bytes: u64, env: &mut dyn Env) {
-        let begin = |running: u64| running.saturating_add(bytes.max(1));
-        self.queued.with(env, |queued, _| queued.running = begin(queued.running));
+        self.queued.with(env, |queued, _| queued.begin(bytes));
     }
 
     /// A subtree of `bytes` that ran here has ended.
     pub(super) fn end(&self, bytes: u64, env: &mut dyn Env) {
-        let end = |running: u64| running.saturating_sub(bytes.max(1));
-        self.queued.with(env, |queued, _| queued.running = end(queued.running));
+        self.queued.with(env, |queued, _| {
+            queued.count = queued.count.saturating_sub(1);
+            let left = queued.running.saturating_sub(bytes.max(1));
+            // As much as runs: nothing, or a byte for each at least.
+            queued.running = if queued.count == 0 { 0 } else { left.max(queued.count) };
+        });
     }
 }
 
@@ -161,6 +175,20 @@ mod tests {
         assert_eq!(job(leaves.steal(true, &mut env)), None);
         assert_eq!(job(leaves.steal(false, &mut env)), Some(1));
         assert_eq!(job(leaves.steal(false, &mut env)), None);
+    }
+
+    #[test]
+    fn regression_what_ends_with_other_bytes_than_it_began_with_leaves_nothing_running() {
+        let (leaves, mut env) = leaves(&[(1, 1, 10), (2, 2, 10)]);
+        leaves.begin(90, &mut env);
+        leaves.begin(40, &mut env);
+        leaves.end(200, &mut env);
+        assert_eq!(job(leaves.steal(true, &mut env)), Some(2), "the other one runs on");
+        leaves.end(40, &mut env);
+        leaves.begin(300, &mut env);
+        leaves.end(40, &mut env);
+        assert_eq!(job(leaves.steal(true, &mut env)), None, "its own workers can begin it");
+        assert_eq!(job(leaves.take(10, &mut env)), Some(1));
     }
 
     #[test]
