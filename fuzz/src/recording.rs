@@ -60,16 +60,17 @@ pub(crate) fn forged_seeds() -> Vec<Vec<u8>> {
     let old = (1..=LAST_VERSION).map(|version| (version, small_of(version)));
     let all = old.chain([(LAST_VERSION, sections(&file(&spotted())))]);
     let tags = tags();
-    let listed = |(version, sections): (u8, Vec<([u8; 4], Vec<u8>)>)| {
+    let mut seeds = Vec::new();
+    for (version, sections) in all {
         let mut seed = vec![version - 1];
         for (tag, raw) in sections {
             let number = tags.iter().position(|known| *known == tag).expect("one of the tags");
             let length = u16::try_from(raw.len()).expect("a small program").to_le_bytes();
             seed.extend([&[number as u8][..], &length, &raw].concat());
         }
-        seed
-    };
-    all.map(listed).collect()
+        seeds.push(seed);
+    }
+    seeds
 }
 
 /// Reads the file, asks the program all that can be asked, writes and reads it again, and simulates
