@@ -181,7 +181,7 @@ fn auto_takes_more_seeds_before_it_takes_more_lines() {
             for i in 0..45_000 {
                 builder.touch(task % 10 * 2000 + i % 2000, i % 5 == 0, false);
             }
-            builder.work(20_000 * (1 + task % 7), 2_000, 0);
+            builder.work(20_000 * (1 + task % 7 * (task % 3)), 2_000, 0);
             builder.end().unwrap();
         }
         builder.sync(ScopeId(1 + round)).unwrap();
