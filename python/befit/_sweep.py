@@ -214,10 +214,11 @@ class _Engine:
     def stop(self) -> None:
         """Gives up in the middle, and keeps what has come in. Nobody waits for the own workers,
         which may be in a long simulation, with more in the queue."""
-        for future in self.flying:
-            future.cancel()
         if self.own:
             self.kill()
+        else:
+            for future in self.flying:
+                future.cancel()
         for future in self.flying:
             if future.done() and not future.cancelled() and future.exception() is None:
                 result, _, missing = future.result()
@@ -229,10 +230,12 @@ class _Engine:
     def kill(self) -> None:
         """Ends the own workers at once."""
         # If one ends in the middle of a result, the pool's thread waits for the rest as long as
-        # somebody could write it: this process, too.
-        writer = getattr(getattr(self.executor, "_result_queue", None), "_writer", None)
-        if writer is not None:
-            writer.close()
+        # somebody could write it: this process, too. In the same way its other thread waits until
+        # batches that fill the pipe to the workers are read.
+        for queue, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):
+            pipe = getattr(getattr(self.executor, queue, None), end, None)
+            if pipe is not None:
+                pipe.close()
         for process in list((getattr(self.executor, "_processes", None) or {}).values()):
             process.kill()
         self.executor.shutdown(wait=True, cancel_futures=True)

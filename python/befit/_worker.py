@@ -37,8 +37,6 @@ def run(
 def keep(hash: str, data: bytes) -> None:
     """Keeps a recording, which appears whole or not at all."""
     path = folder() / f"{hash}.befit"
-    if path.exists():
-        return
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         try:

@@ -120,7 +120,7 @@ impl WorkRun {
             (&mut self.faults_per_page, Self::MOST_FAULTS),
             (&mut self.recorded, f64::MAX),
         ] {
-            // No number is above 0 either.
+            // NaN is not above 0.
             *figure = if *figure > 0.0 { figure.min(most) } else { 0.0 };
         }
         let good = |number: f64| number.is_finite() && number >= 0.0;

@@ -4,8 +4,8 @@ mod common;
 
 use befit_program::{Program, ReadError};
 use common::{
-    all, build, chunk, events, file, forge, forge_of, packed, sections, since, small, spotted,
-    with_work,
+    LAST_VERSION, all, build, chunk, events, file, forge, forge_of, packed, sections, since, small,
+    spotted, with_work,
 };
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ fn a_section_that_a_version_does_not_have_yet_is_refused_there() {
     let both = [with_work(small()), spotted()].map(|program| sections(&file(&program)));
     let mut refused = 0;
     for (meta, section) in both.iter().flat_map(|all| all[1..].iter().map(|one| (&all[0], one))) {
-        for version in 1..=7 {
+        for version in 1..=LAST_VERSION {
             let file = forge_of(version, &[meta.clone(), section.clone()]);
             let error = Program::read(&file[..]).unwrap_err().to_string();
             let is_unknown = error.contains("has no such section");
@@ -407,7 +407,7 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
         &[(b"META", &[64, 4, 0, 0, 0], &[0])],
         &[(b"END\0", &[], &[0])],
     ];
-    for version in 1..=7 {
+    for version in 1..=LAST_VERSION {
         // Versions 5 and 6 have the tables of version 7, but for captured words.
         let known = |(tag, ..): &Flood| {
             since(tag) <= version && (![5, 6].contains(&version) || *tag == b"ORIG")

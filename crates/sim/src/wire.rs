@@ -19,8 +19,9 @@ const SLOTS: u64 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     periods: Vec<Period>,
-    /// When the last request ends of those that found all periods full that are remembered. Every
-    /// later request waits for it, if it is not over by then.
+    /// When the last request ends of those that found all periods full that are remembered. A
+    /// request before that finds these full, too. (One from before all that is remembered waits for
+    /// nothing if none has found them so.)
     queue_ends: Ticks,
     /// How long it is busy with one of a sample's lines.
     slot: u64,

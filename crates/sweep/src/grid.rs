@@ -121,10 +121,7 @@ impl Grid {
     /// Why what was kept of an earlier sweep cannot be taken over if it holds other configurations.
     pub(crate) fn lacks_some(&self) -> &'static str {
         match self.is_shard {
-            true => {
-                "that are not in this shard, as it is after the grid has changed; name another \
-                 output, or begin anew"
-            }
+            true => "that are not in this shard of this grid; name another output, or begin anew",
             false => "that are not in this grid; name another output, or begin anew",
         }
     }

@@ -28,29 +28,32 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// True unless no file can be it: [`Self::find`].
+    /// True if there is a file that may be it; [`Self::find`] compares the hash.
     pub(crate) fn may_be_here(&self, folder: Option<&Path>) -> bool {
         self.path.is_file() || folder.is_some_and(|folder| kept(folder, &self.hash).is_file())
     }
 
     /// The file to read it from: the one of its hash in `folder`, where a worker keeps what it was
-    /// sent, else its path. None if neither is here; with a folder, also if the path is that of
-    /// another file, as it may be on another machine.
+    /// sent, else its path. None if it is in neither; with a folder, also if the file of that path
+    /// is another one or cannot be read, as it may be on another machine.
     ///
     /// # Errors
-    /// In one line: it has changed, or its file cannot be read.
+    /// In one line: it has changed, or its file cannot be read, and nobody sends it.
     pub(crate) fn find(&self, folder: Option<&Path>) -> Result<Option<PathBuf>, String> {
-        let sent = folder.map(|folder| kept(folder, &self.hash)).filter(|path| path.is_file());
-        let may_be_sent = folder.is_some() && sent.is_none();
-        let path = sent.unwrap_or_else(|| self.path.clone());
+        let is_it = |path: &PathBuf| file_hash(path).is_ok_and(|hash| hash == self.hash);
+        let sent = folder.map(|folder| kept(folder, &self.hash));
+        if let Some(sent) = sent.filter(is_it) {
+            return Ok(Some(sent));
+        }
+        let path = &self.path;
         if !path.is_file() {
             return Ok(None);
         }
-        let now = file_hash(&path).map_err(|why| format!("{}: {why}", path.display()))?;
-        match now == self.hash {
-            true => Ok(Some(path)),
-            false if may_be_sent => Ok(None),
-            false => Err(self.changed(&path)),
+        match file_hash(path) {
+            Ok(hash) if hash == self.hash => Ok(Some(path.clone())),
+            _ if folder.is_some() => Ok(None),
+            Ok(_) => Err(self.changed(path)),
+            Err(why) => Err(format!("{}: {why}", path.display())),
         }
     }
 

@@ -217,7 +217,7 @@ impl Sweep {
         let numbers = 0..self.configurations().len();
         table::write(&self.output, &self.manifest, numbers.map(|at| self.row(at)))?;
         if self.done() == self.configurations().len() {
-            // From here on the figures are nowhere else, whatever happens to the machine.
+            // Once the folder is gone the figures are nowhere else.
             sync(&self.output).map_err(|error| cannot("write", &self.output, &error))?;
             self.folder.remove()?;
         }
@@ -317,11 +317,19 @@ fn folder_of(output: &Path) -> PathBuf {
     name.into()
 }
 
+/// Whether the file system has no means to wait for the disk.
+fn cannot_sync(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}
+
 /// Waits until the file `output`, and its name, are on the disk.
 fn sync(output: &Path) -> io::Result<()> {
     // A pipe has its reader.
     if fs::metadata(output)?.is_file() {
-        File::open(output)?.sync_all()?;
+        match File::open(output)?.sync_all() {
+            Err(error) if !cannot_sync(&error) => return Err(error),
+            _ => {}
+        }
         let folder = output.canonicalize()?;
         if let Some(folder) = folder.parent().and_then(|folder| File::open(folder).ok()) {
             // Not every file system can do it.

@@ -18,8 +18,8 @@ use crate::{Work, backend};
 ///
 /// Fork as finely as the program is written: where halves take less than is worth a fork, and
 /// nobody is out of work, `join` calls them one after the other. It finds out where that is by
-/// itself. A fork that no other thread takes costs a frame on the stack: no allocation (but where
-/// more than 64 are pending at once, the first time), no atomic read-modify-write.
+/// itself. A fork that no other thread takes costs a frame on the stack: no allocation, unless more
+/// forks are pending than 64 and than ever before on this thread, and no atomic read-modify-write.
 ///
 /// ```
 /// fn fib(n: u32) -> u64 {

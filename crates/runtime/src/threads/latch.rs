@@ -94,8 +94,8 @@ impl ThreadLatch {
     /// has a share of its own in the latch.
     pub(crate) fn set(&self) {
         if self.state.swap(SET, AcqRel) == BLOCKS {
-            // The empty critical section is needed: a thread that saw itself blocking under the
-            // lock is waiting by the time that we hold it. It is woken without the lock, which it
+            // The empty critical section is needed: a thread that announced, under the
+            // lock, that it blocks is waiting by the time that we hold it. It is woken without the lock, which it
             // needs to go on.
             drop(lock(&self.lock));
             self.changed.notify_one();

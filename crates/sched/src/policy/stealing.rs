@@ -49,8 +49,8 @@ impl<T: Handle> WorkStealing<T> {
         Self::new(name, machine, 1, |_, _| false)
     }
 
-    /// `pws`: workers under the same last-level cache are `nearness` times likelier, or as often as
-    /// the sum of all weights leaves room for in a number.
+    /// `pws`: workers under the same last-level cache are `nearness` times likelier; at most so
+    /// many that the sum of all weights fits 32 bits.
     pub(crate) fn priority(machine: &Machine, nearness: u32) -> Self {
         let most = u32::MAX / machine.workers().len() as u32 - 1;
         Self::new("pws", machine, nearness.min(most).max(1), |a, b| {

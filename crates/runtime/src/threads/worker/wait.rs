@@ -162,9 +162,7 @@ impl Worker {
 
     /// Of `awaited` and its descendants, what is found without stealing.
     fn get_own_descendant(&self, awaited: Ancestor) -> Option<Ready<JobRef>> {
-        if self.keeps_spawned {
-            self.empty_outbox();
-        }
+        self.empty_outbox();
         self.timed(|| self.engine().get_own_descendant(self.id, awaited, &mut self.env()))
     }
 

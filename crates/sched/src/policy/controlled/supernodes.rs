@@ -28,9 +28,9 @@ pub(super) fn is_alone(task: &TaskInfo) -> bool {
 #[derive(Debug)]
 pub(super) struct Supernodes<T> {
     sockets: Sockets,
-    /// The largest cache that belongs to a single core, and the smallest shared one; 0 if none, or
-    /// if a worker stands under none.
+    /// The largest cache that belongs to a single core; 0 if none does.
     private: Bytes,
+    /// The smallest shared one; 0 if there is none, or if a worker stands under none.
     shared: Bytes,
     state: Guarded<State<T>>,
     /// A hint, written under the lock: how much is ready.
@@ -64,7 +64,7 @@ impl<T: Handle> Supernodes<T> {
         }
     }
 
-    /// Whether a worker has a cache of its own.
+    /// Whether a core has a cache of its own.
     pub(super) fn have_private(&self) -> bool {
         self.private > Bytes(0)
     }
