@@ -46,6 +46,7 @@ mod matrix;
 mod measuring;
 mod misses;
 mod native;
+mod one_line;
 mod output;
 mod parallel;
 mod progress;
@@ -85,6 +86,7 @@ pub use native::{
     NativeResults, NativeSource, NativeSummary, NativeTrace, PoolTrace, TiersSummary,
     WorkerFigures, WorkerSummary, WorkerTrace, check_threads,
 };
+pub use one_line::one_line;
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{

@@ -85,7 +85,7 @@ fn main() -> ExitCode {
         },
         Err(error) if !error.use_stderr() => return print(&error.render().to_string()),
         Err(error) => {
-            complain(&one_line(&error.render().to_string()));
+            complain(&befit_lab::one_line(&error.render().to_string()));
             return ExitCode::from(2);
         }
     };
@@ -129,14 +129,6 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// What clap's message says before it shows how the command is used.
-fn one_line(message: &str) -> String {
-    let message = message.strip_prefix("error: ").unwrap_or(message);
-    let end = ["Usage:", "For more"].into_iter().filter_map(|word| message.find(word)).min();
-    let said = message[..end.unwrap_or(message.len())].split_whitespace();
-    format!("{}; try '--help'", said.collect::<Vec<_>>().join(" "))
-}
-
 fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "befit: {}", text.lines().collect::<Vec<_>>().join(" "));
 }
@@ -149,7 +141,7 @@ mod tests {
     fn an_argument_that_is_missing_or_unknown_is_told_by_its_name() {
         let said = |words: &[&str]| {
             let error = Cli::try_parse_from([&["befit"], words].concat()).unwrap_err();
-            one_line(&error.render().to_string())
+            befit_lab::one_line(&error.render().to_string())
         };
         assert_eq!(
             said(&["sweep", "grid.toml"]),
