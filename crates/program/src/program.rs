@@ -231,8 +231,8 @@ impl Program {
     }
 
     /// The program with what serial runs have shown of its work. The host's name and its figures
-    /// are cut to what a file can hold, a figure that is no number to 0; a class with a
-    /// figure that is negative or not finite counts as not measured.
+    /// are cut to what a file can hold, a figure that is no number to 0; a class with a figure that
+    /// is negative or not finite counts as not measured.
     ///
     /// # Panics
     /// When `work` does not have an entry for each class.

@@ -132,8 +132,8 @@ impl SchedulerKind {
     }
 
     /// What it is on the first `workers` workers of `machine`: one of `homes` and `ws` for `auto`,
-    /// and for `homes` itself, which is `ws` where there is one last-level cache, or a worker of the
-    /// machine stands under none.
+    /// and for `homes` itself, which is `ws` where there is one last-level cache, or a worker of
+    /// the machine stands under none.
     pub fn on(self, machine: &Machine, workers: usize) -> Self {
         let all = || (0..machine.workers().len() as u32).map(WorkerId);
         let is_bare = |w| machine.last_level(w) == ClusterId::ROOT;

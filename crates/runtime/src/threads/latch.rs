@@ -94,9 +94,9 @@ impl ThreadLatch {
     /// has a share of its own in the latch.
     pub(crate) fn set(&self) {
         if self.state.swap(SET, AcqRel) == BLOCKS {
-            // The empty critical section is needed: a thread that announced, under the
-            // lock, that it blocks is waiting by the time that we hold it. It is woken without the lock, which it
-            // needs to go on.
+            // The empty critical section is needed: a thread that announced, under the lock, that
+            // it blocks is waiting by the time that we hold it. It is woken without the lock, which
+            // it needs to go on.
             drop(lock(&self.lock));
             self.changed.notify_one();
         }

@@ -233,8 +233,8 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             here.fold(0, |here, (i, _)| here | 1 << i)
         };
         match steps.steps.get(way.found) {
-            // The copies of others stay as they are, however many there are. Up to the step that was
-            // found no chain but its own has the line: the caches of the others were passed.
+            // The copies of others stay as they are, however many there are. Up to the step that
+            // was found no chain but its own has the line: the caches of the others were passed.
             Some(step) if !write && !lists.modified => on_path = of_chain(step.chain),
             _ => {
                 for chain in lists.held() {

@@ -140,8 +140,8 @@ impl Directory {
         take(self.word_mut(line, bit), bit)
     }
 
-    /// Like [`Self::held`], as far as a short look tells: a line of very many sharers may be said to
-    /// be held where it is not. False for a line beyond the last.
+    /// Like [`Self::held`], as far as a short look tells: a line of very many sharers may be said
+    /// to be held where it is not. False for a line beyond the last.
     #[inline(always)]
     pub(super) fn glance(&self, line: u32, chain: u32) -> bool {
         if self.has_lists() {

@@ -307,8 +307,8 @@ fn a_wrong_size() {
 
 #[test]
 fn no_difference() {
-    // Long tasks: locks that come from the other socket are 2 % of short ones under sb. And many: at
-    // the end some worker has one more than others.
+    // Long tasks: locks that come from the other socket are 2 % of short ones under sb. And many:
+    // at the end some worker has one more than others.
     let program = program(|b| tree(b, 0, 4096, &|b, _| b.work(200_000, 0, 0)));
     let conclusion = conclude(&program, &machine(SOCKETS));
     assert!(conclusion.choice.no_difference && conclusion.losses.is_empty());

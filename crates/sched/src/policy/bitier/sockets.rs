@@ -54,8 +54,8 @@ impl Sockets {
         }
     }
 
-    /// Whether each worker stands under a cache. One that does not counts as of a socket of its own,
-    /// whose cluster is memory, with all workers.
+    /// Whether each worker stands under a cache. One that does not counts as of a socket of its
+    /// own, whose cluster is memory, with all workers.
     pub(in crate::policy) fn have_caches(&self) -> bool {
         !self.clusters.contains(&ClusterId::ROOT)
     }
