@@ -18,7 +18,7 @@ fn small(program: Program) -> &'static [usize] {
         Program::Nqueens => &[0, 1, 2, 3, 8],
         Program::Matmul => &[1, 2, 32, 64, 128],
         Program::Rrm => &[0, 1, 8_192, 8_193, 100_001],
-        Program::Quicksort => &[0, 1, 16_383, 16_384, 200_001],
+        Program::Quicksort => &[0, 1, 16_383, 16_384, 50_001],
         Program::Heat => &[3, 8, 9, 64],
     }
 }

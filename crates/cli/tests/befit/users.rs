@@ -156,7 +156,7 @@ fn sum(numbers: &[u64]) -> u64 {
 }
 
 fn at_once() {
-    let go = |_| { let all = vec![1; 20_000]; (0..5).map(|_| sum(&all)).sum::<u64>() };
+    let go = |_| { let all = vec![1; 2_000]; (0..5).map(|_| sum(&all)).sum::<u64>() };
     std::thread::scope(|s| (0..4).for_each(|i| drop(s.spawn(move || go(i)))));
 }
 
