@@ -29,7 +29,7 @@ use std::{
 };
 
 use befit_counters::Event;
-use befit_machine::{Level, Machine};
+use befit_machine::Level;
 use befit_record::Build;
 use befit_sched::{OptionChoices, SchedulerKind};
 use serde::{Serialize, Serializer};
@@ -220,7 +220,6 @@ impl NativePlan {
         };
         progress.finished();
         let mut notes = notes(&self.schedulers, &runs);
-        notes.extend(self.calibration());
         notes.extend(traces.iter().filter_map(NativeTrace::note));
         let summaries = self.schedulers.iter().zip(runs);
         let summaries = summaries.filter_map(|(scheduler, runs)| {
@@ -275,13 +274,6 @@ impl NativePlan {
                 Ok(NativeProgram { program, arguments, name, measured, stdin: None })
             }
         }
-    }
-
-    /// Where the sizes of the caches that policies see come from, if they were measured.
-    fn calibration(&self) -> Option<String> {
-        let machine = Machine::find(self.machine.as_deref()?).ok()?;
-        let file = machine.calibration()?.display();
-        Some(format!("the caches have the sizes that befit calibrate measured: {file}"))
     }
 
     fn command(&self, program: &NativeProgram, scheduler: SchedulerKind) -> Command {
