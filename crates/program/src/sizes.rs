@@ -46,8 +46,9 @@ impl fmt::Display for SizesFrom {
 }
 
 impl Program {
-    /// The same program, of which each task has the sizes that `of` returns. The root task has
-    /// none: it is not forked, so no scheduler places it.
+    /// The same program, of which each forked task has the sizes that `of` returns. The root task
+    /// has none, as nobody passes it to a fork. [`Self::with_root`] gives it some, by which a
+    /// scheduler may place what the root forks.
     ///
     /// From then on [`Program::declared`] returns these sizes. A file keeps them, but not where
     /// they come from. Expected time linear in the number of tasks; 1 to 4 bytes a task, and 32 for
@@ -73,6 +74,12 @@ impl Program {
         self.origins = origins.origins;
         self.sizes_from = from;
         self
+    }
+
+    /// The same program, of which the root task has these sizes.
+    #[must_use]
+    pub fn with_root(self, root: Declared) -> Self {
+        Self { root_declared: root, ..self }
     }
 
     /// Where its tasks' sizes come from.
@@ -143,5 +150,7 @@ mod tests {
         assert_eq!(given.declared(TaskId(3)), of(TaskId(3)));
         let none = given.with_sizes(SizesFrom::Nowhere, |_, _| Declared::default());
         assert_eq!((none.sizes_from(), none.sized_tasks()), (SizesFrom::Nowhere, 0));
+        let root = none.with_root(of(TaskId(7)));
+        assert_eq!((root.declared(TaskId(0)), root.sized_tasks()), (of(TaskId(7)), 1));
     }
 }

@@ -26,10 +26,13 @@ pub(super) enum Rewrite<'a> {
 /// `program`, of which each task that declares a size declares what it touches.
 pub(super) fn with_measured_sizes(program: &Program, footprints: &[Footprint]) -> Program {
     let line = program.meta().line_size;
-    program.clone().with_sizes(SizesFrom::Measured, |program, task| {
+    let measured = |program: &Program, task: TaskId| {
         let (declared, found) = (program.declared(task), footprints[task.0 as usize].sizes(line));
         Declared { size: declared.size.and(found.size), strand: declared.strand.and(found.strand) }
-    })
+    };
+    // The root, too: without a size it would be placed otherwise than with a right one.
+    let root = measured(program, TaskId(0));
+    program.clone().with_sizes(SizesFrom::Measured, measured).with_root(root)
 }
 
 /// `program`, changed; `None` if it nests too deeply or has too many of something.
@@ -291,6 +294,7 @@ mod tests {
         let program = testing::program();
         let measured = with_measured_sizes(&program, &program.footprints(&|_| {}));
         assert_eq!(measured.declared(TaskId(1)).size, Some(Bytes(256 * 64)));
+        assert_eq!(measured.declared(TaskId(0)).size, Some(Bytes(8 * 256 * 64)));
         assert!(measured.has_touches_of(&program));
         let lines = HashSet::from([0, 5]);
         let private = rewritten(&program, &Rewrite::Private(&lines)).unwrap();
