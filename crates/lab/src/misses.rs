@@ -8,7 +8,11 @@ use befit_sched::SchedulerKind;
 use befit_sim::{Ledger, MissCounts, run_booked};
 use serde::Serialize;
 
-use crate::{LabError, Progress, SimulationPlan, conclude::writers, summary};
+use crate::{
+    LabError, Progress, SimulationPlan,
+    conclude::writers::{self, LineSize},
+    summary,
+};
 
 /// Lines that went to and fro of which is found out whether they are shared falsely: those that did
 /// so most often.
@@ -164,9 +168,8 @@ impl SimulationPlan {
         let (outcome, ledger) = run.map_err(|error| {
             LabError::Failed(format!("cannot simulate {scheduler} on {}: {error}", machine.name))
         })?;
-        let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
-        let line_bytes = caches.map(|cache| cache.line).max().unwrap_or(program.meta().line_size);
-        let falsely = Falsely::of(program, &ledger, line_bytes);
+        let size = LineSize::of(program, machine);
+        let falsely = Falsely::of(program, &ledger, size);
         let code = code(program, &ledger, &falsely);
         let mut total = Shares::default();
         ledger.by_code.iter().for_each(|counts| total.add(counts, 0));
@@ -176,7 +179,7 @@ impl SimulationPlan {
             machine: machine.name.clone(),
             scheduler: scheduler.to_string(),
             seed: 1,
-            line_bytes,
+            line_bytes: size.bytes,
             time_cycles: outcome.time,
             by: if program.has_spots() { MissesBy::Line } else { MissesBy::Fork },
             recorded: summary::recorded(program),
@@ -194,7 +197,7 @@ struct Falsely {
 }
 
 impl Falsely {
-    fn of(program: &Program, ledger: &Ledger, line_bytes: Bytes) -> Self {
+    fn of(program: &Program, ledger: &Ledger, size: LineSize) -> Self {
         let mut often: HashMap<u32, u64> = HashMap::new();
         for ((line, _), times) in &ledger.handed {
             *often.entry(*line).or_default() += times;
@@ -202,8 +205,8 @@ impl Falsely {
         let mut lines: Vec<_> = often.into_iter().collect();
         lines.sort_unstable_by_key(|(line, times)| (std::cmp::Reverse(*times), *line));
         let lines: Vec<u32> = lines.into_iter().take(JUDGED).map(|(line, _)| line).collect();
-        let writers = writers::of(program, &lines);
-        let is_false = |line: &u32| writers[line].may_be_false(line_bytes.0);
+        let writers = writers::of(program, size, &lines);
+        let is_false = |line: &u32| writers[line].may_be_false(size.bytes);
         let falsely: HashSet<u32> = lines.into_iter().filter(is_false).collect();
         let mut found = Self { by_code: HashMap::new(), by_line: BTreeMap::new() };
         for ((line, code), times) in ledger.handed.iter().filter(|((l, _), _)| falsely.contains(l))

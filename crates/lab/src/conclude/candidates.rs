@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::{
     Cause,
-    change::{Rewrite, rewritten, with_measured_sizes},
+    change::{Private, Rewrite, rewritten, with_measured_sizes},
     find,
+    writers::LineSize,
 };
 use crate::{
     SimulationPlan, Summary,
@@ -175,7 +176,8 @@ impl Comparison<'_> {
 
     pub(super) fn own_lines(&self) -> Vec<Candidate> {
         let lines: HashSet<u32> = self.best.contended.iter().map(|line| line.line).collect();
-        let program = rewritten(self.program, &Rewrite::Private(&lines));
+        let private = Private { lines: &lines, size: LineSize::of(self.program, self.machine) };
+        let program = rewritten(self.program, &Rewrite::Private(private));
         let change = Change::OwnLines { lines: lines.len() as u64 };
         let with = |program| Candidate {
             program: Some(program),

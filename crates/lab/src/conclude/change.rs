@@ -1,14 +1,17 @@
 //! The program as it would be with something changed, for simulations that try it.
 //!
 //! Where touches or tasks change, the program is built anew from the steps of the recorded one. Its
-//! strands' work is theirs.
+//! strands' work is theirs. All else that misses cost stays as it is, or what is tried would gain
+//! by that: loads that wait for the line before still do, and lines of atomics still are.
 
 use std::collections::HashSet;
 
 use befit_program::{
-    BuildError, ClassWork, Declared, Footprint, Op, Program, ProgramBuilder, ScopeId, SizesFrom,
-    StrandId, TaskId, WorkRun,
+    BuildError, ClassWork, Declared, Footprint, Op, Program, ProgramBuilder, RawTouch, ScopeId,
+    SizesFrom, StrandId, TaskId, WorkRun,
 };
+
+use super::writers::LineSize;
 
 /// Forks below one another in a program that can be built anew.
 const DEEPEST: u32 = 4096;
@@ -17,10 +20,24 @@ const DEEPEST: u32 = 4096;
 #[derive(Debug)]
 pub(super) enum Rewrite<'a> {
     /// Each worker has its own copy of these lines.
-    Private(&'a HashSet<u32>),
+    Private(Private<'a>),
     /// Tasks of fewer operations are no tasks of their own: their parents run them, or several
     /// siblings are one task of about so many operations.
     Coarser(u64),
+}
+
+/// Lines of a machine's of which each worker has its own copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Private<'a> {
+    /// Each is named by the first recorded line in it.
+    pub(super) lines: &'a HashSet<u32>,
+    pub(super) size: LineSize,
+}
+
+impl Private<'_> {
+    fn has(&self, line: u32) -> bool {
+        self.lines.contains(&self.size.first(line))
+    }
 }
 
 /// `program`, of which each task that declares a size declares what it touches.
@@ -192,15 +209,18 @@ impl Rewriter<'_> {
     fn strand(&mut self, strand: StrandId) {
         let work = self.program.work(strand);
         self.program.touches(strand).for_each(|touch| {
-            let own = matches!(self.rewrite, Rewrite::Private(lines)
-                if !touch.stack && lines.contains(&touch.line));
+            let own = !touch.stack && self.is_private(touch.line);
             // Stack lines beyond those of the recording: one for each line's hash.
             let line = if own {
                 u64::from(self.program.stack_lines()) + u64::from(touch.line % 256)
             } else {
                 u64::from(touch.line)
             };
-            self.builder.touch(line, touch.write, touch.stack || own);
+            let raw = match touch.dependent && !own {
+                true => RawTouch::dependent_on_last(line),
+                false => RawTouch::new(line, touch.write, touch.stack || own),
+            };
+            self.builder.touches(&[raw]);
         });
         self.builder.work(work.loads, work.stores, work.blocks);
         let class = self.program.class(strand).0 as usize;
@@ -212,6 +232,10 @@ impl Rewriter<'_> {
         self.strand.touched |= work.touches > 0;
     }
 
+    fn is_private(&self, line: u32) -> bool {
+        matches!(self.rewrite, Rewrite::Private(private) if private.has(line))
+    }
+
     /// The strand under way ends, if there is any.
     fn ends(&mut self) {
         if self.strand.operations > 0 || self.strand.touched {
@@ -221,6 +245,11 @@ impl Rewriter<'_> {
 
     fn finish(mut self) -> Result<Program, BuildError> {
         self.ends();
+        for line in self.program.atomics() {
+            if !self.is_private(*line) {
+                self.builder.atomic(u64::from(*line));
+            }
+        }
         let program = self.builder.finish()?;
         let Some(run) = self.program.work_run() else { return Ok(program) };
         let mut sums = vec![Picoseconds::default(); program.classes().len()];
@@ -240,11 +269,16 @@ impl Rewriter<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use befit_machine::Bytes;
-    use befit_program::Meta;
+    use befit_program::{Meta, Touch};
+    use befit_sched::{Options, SchedulerKind};
 
     use super::*;
-    use crate::testing;
+    use crate::{Sampling, Seeds, Silent, SimulationPlan, testing};
+
+    const RECORDED: LineSize = LineSize { bytes: Bytes(64), longer: 0 };
 
     #[test]
     fn coarser_tasks_do_the_same_in_fewer_tasks() {
@@ -297,11 +331,80 @@ mod tests {
         assert_eq!(measured.declared(TaskId(0)).size, Some(Bytes(8 * 256 * 64)));
         assert!(measured.has_touches_of(&program));
         let lines = HashSet::from([0, 5]);
-        let private = rewritten(&program, &Rewrite::Private(&lines)).unwrap();
-        let on_stack = |program: &Program| {
-            let strands = (0..program.strands()).map(StrandId);
-            strands.flat_map(|s| program.touches(s)).filter(|touch| touch.stack).count()
-        };
+        let private = Private { lines: &lines, size: RECORDED };
+        let private = rewritten(&program, &Rewrite::Private(private)).unwrap();
+        let on_stack = |program: &Program| count(program, |touch| touch.stack);
         assert_eq!((on_stack(&program), on_stack(&private)), (0, 4));
+    }
+
+    fn count(program: &Program, is: impl Fn(&Touch) -> bool) -> usize {
+        let strands = (0..program.strands()).map(StrandId);
+        strands.flat_map(|s| program.touches(s)).filter(is).count()
+    }
+
+    #[test]
+    fn of_a_longer_line_of_the_machine_s_all_recorded_lines_are_private() {
+        let program = testing::program();
+        let lines = HashSet::from([4, 96]);
+        for (longer, tasks_lines) in [(0, 2), (1, 4), (2, 8)] {
+            let size = LineSize { bytes: Bytes(64 << longer), longer };
+            let private = Private { lines: &lines, size };
+            let private = rewritten(&program, &Rewrite::Private(private)).unwrap();
+            // Each line is touched in two phases.
+            assert_eq!(count(&private, |touch| touch.stack), 2 * tasks_lines, "{longer}");
+        }
+    }
+
+    /// Tasks that each walk lines of their own, each load from where the last one led, between
+    /// atomic operations on two lines that all of them share.
+    fn walks() -> Program {
+        let meta = Meta { name: "walks".to_owned(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        [0, 64].into_iter().for_each(|line| builder.atomic(line));
+        for task in 0..32u64 {
+            builder.fork(ScopeId(1), Declared::default()).unwrap();
+            for at in 0..100u64 {
+                builder.touch(64 * (at % 2), true, false);
+                builder.touch(128 + task * 128 + at * 37 % 128, false, false);
+                builder.touches(&[RawTouch::dependent_on_last(128 + task * 128 + at * 59 % 128)]);
+                builder.work(3, 1, 1);
+            }
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn loads_that_wait_and_lines_of_atomics_stay_in_a_changed_program() {
+        let program = walks();
+        let dependent = |program: &Program| count(program, |touch| touch.dependent);
+        assert_eq!((dependent(&program), program.atomics()), (3200, &[0, 64][..]));
+        for least in [1, 1000, 100_000] {
+            let coarser = rewritten(&program, &Rewrite::Coarser(least)).unwrap();
+            assert_eq!(dependent(&coarser), 3200, "{least}");
+            assert_eq!(coarser.atomics(), program.atomics());
+        }
+        let lines = HashSet::from([64]);
+        let private = Private { lines: &lines, size: RECORDED };
+        let private = rewritten(&program, &Rewrite::Private(private)).unwrap();
+        assert_eq!((dependent(&private), private.atomics()), (3200, &[0][..]));
+    }
+
+    #[test]
+    fn a_program_in_which_nothing_changed_takes_as_long_as_the_recorded_one() {
+        let program = walks();
+        let same = rewritten(&program, &Rewrite::Coarser(1)).unwrap();
+        let plan = SimulationPlan {
+            machines: vec![testing::machine(2)],
+            schedulers: vec![SchedulerKind::Ws],
+            seeds: Seeds::Fixed(NonZeroU32::MIN),
+            options: Options::default(),
+            shrink: 1,
+            sampling: Sampling::Off,
+        };
+        let [one, other] = [&program, &same]
+            .map(|program| plan.simulate(program, &Silent).unwrap().remove(0).time.median);
+        assert_eq!(one, other);
     }
 }

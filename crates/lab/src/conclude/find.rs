@@ -6,7 +6,10 @@ use befit_machine::{ClusterId, Machine};
 use befit_program::{Op, Ops, Program, TaskId};
 use befit_sim::Part;
 
-use super::{Cause, Loss, WORTH, is_alike, writers};
+use super::{
+    Cause, Loss, WORTH, is_alike,
+    writers::{self, LineSize},
+};
 use crate::Summary;
 
 /// Tasks are long enough if scheduling them takes at most this share of the time.
@@ -99,7 +102,7 @@ fn of_scheduler(program: &Program, machine: &Machine, shares: &Shares) -> Vec<Lo
     }
     let handovers = shares.of(Part::Handovers);
     if handovers >= WORTH {
-        let (cause, figures) = shared_lines(program, result);
+        let (cause, figures) = shared_lines(program, machine, result);
         add(cause, handovers, figures);
     }
     let mut tasks = leaves(program);
@@ -183,15 +186,19 @@ fn bound(machine: &Machine, result: &Summary) -> BTreeMap<&'static str, f64> {
 }
 
 /// Which kind of sharing the lines show that workers waited for longest.
-fn shared_lines(program: &Program, result: &Summary) -> (Cause, BTreeMap<&'static str, f64>) {
+fn shared_lines(
+    program: &Program,
+    machine: &Machine,
+    result: &Summary,
+) -> (Cause, BTreeMap<&'static str, f64>) {
     let lines: Vec<u32> = result.contended.iter().map(|line| line.line).collect();
-    let writers = writers::of(program, &lines);
-    let line_size = program.meta().line_size.0;
+    let size = LineSize::of(program, machine);
+    let writers = writers::of(program, size, &lines);
     let (mut falsely, mut truly, mut most) = (0, 0, 0);
     for line in &result.contended {
         let of = writers.get(&line.line).copied().unwrap_or_default();
         most = most.max(of.at_once);
-        *if of.may_be_false(line_size) { &mut falsely } else { &mut truly } += line.waited.0;
+        *if of.may_be_false(size.bytes) { &mut falsely } else { &mut truly } += line.waited.0;
     }
     let cause = if falsely >= truly { Cause::FalseSharing } else { Cause::HotLine };
     let all = (falsely + truly).max(1) as f64;

@@ -7,10 +7,36 @@
 
 use std::collections::HashMap;
 
+use befit_machine::{Bytes, Machine};
 use befit_program::{Program, ScopeId, Step};
 
 /// The smallest words that programs commonly count in, in bytes.
 const WORD: u64 = 4;
+
+/// The lines of a machine's caches: workers share all of a line, which may be several recorded
+/// ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LineSize {
+    pub(crate) bytes: Bytes,
+    /// Recorded lines in one of these, as a power of two.
+    pub(crate) longer: u32,
+}
+
+impl LineSize {
+    /// The longest lines of the machine, as simulations count them.
+    pub(crate) fn of(program: &Program, machine: &Machine) -> Self {
+        let recorded = program.meta().line_size;
+        let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
+        let bytes = caches.map(|cache| cache.line).max().unwrap_or(recorded);
+        // A machine with shorter lines than the recorded ones is not simulated.
+        Self { bytes, longer: (bytes.0 / recorded.0.max(1)).max(1).ilog2() }
+    }
+
+    /// The first recorded line in the line that holds this one: by it lines are named.
+    pub(crate) fn first(self, line: u32) -> u32 {
+        line >> self.longer << self.longer
+    }
+}
 
 /// Writers of one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,8 +47,8 @@ pub(crate) struct Writers {
 
 impl Writers {
     /// Whether each of them may have a word of its own, in a line of so many bytes.
-    pub(crate) fn may_be_false(self, line: u64) -> bool {
-        self.at_once <= line / WORD
+    pub(crate) fn may_be_false(self, line: Bytes) -> bool {
+        self.at_once <= line.0 / WORD
     }
 }
 
@@ -52,8 +78,9 @@ impl Open {
     }
 }
 
-/// The writers of each of `lines`. Expected time linear in the touches.
-pub(crate) fn of(program: &Program, lines: &[u32]) -> HashMap<u32, Writers> {
+/// The writers of each of `lines`, which are of that size and named by their first recorded one.
+/// Expected time linear in the touches.
+pub(crate) fn of(program: &Program, size: LineSize, lines: &[u32]) -> HashMap<u32, Writers> {
     let wanted: std::collections::HashSet<u32> = lines.iter().copied().collect();
     let mut open = vec![(Open::default(), ScopeId(0))];
     for step in program.steps() {
@@ -61,8 +88,9 @@ pub(crate) fn of(program: &Program, lines: &[u32]) -> HashMap<u32, Writers> {
             Step::Strand(strand) => {
                 let Some((task, _)) = open.last_mut() else { break };
                 program.touches(strand).for_each(|touch| {
-                    if touch.write && !touch.stack && wanted.contains(&touch.line) {
-                        let most = task.most.entry(touch.line).or_default();
+                    let line = size.first(touch.line);
+                    if touch.write && !touch.stack && wanted.contains(&line) {
+                        let most = task.most.entry(line).or_default();
                         *most = (*most).max(1);
                     }
                 });
@@ -103,10 +131,38 @@ fn found(root: Open, lines: &[u32]) -> HashMap<u32, Writers> {
 
 #[cfg(test)]
 mod tests {
-    use befit_machine::Bytes;
     use befit_program::{Declared, Meta, ProgramBuilder};
 
     use super::*;
+    use crate::testing;
+
+    #[test]
+    fn the_size_of_lines_is_that_of_the_machine_s() {
+        let program = testing::program();
+        for (line, first) in [(64, 7), (128, 6), (256, 4)] {
+            let cache = |size: u64| format!("size={size} line={line}");
+            let text = format!("l2:1({}) core:2 l1:1({}) pu:1", cache(65536), cache(4096));
+            let size = LineSize::of(&program, &text.parse().unwrap());
+            assert_eq!((size.bytes, size.first(7)), (Bytes(line), first));
+        }
+    }
+
+    #[test]
+    fn writers_of_either_half_of_a_longer_line_write_it() {
+        let meta = Meta { name: "halves".to_owned(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        for task in 0..40 {
+            builder.fork(ScopeId(1), Declared::default()).unwrap();
+            builder.touch(2 + task % 2, true, false);
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        let program = builder.finish().unwrap();
+        let size = LineSize { bytes: Bytes(128), longer: 1 };
+        let writers = of(&program, size, &[2])[&2];
+        // More than the 32 words of the line. Either half alone has 20.
+        assert_eq!((writers.at_once, writers.may_be_false(size.bytes)), (40, false));
+    }
 
     #[test]
     fn tasks_beside_one_another_count_and_those_behind_a_sync_do_not() {
@@ -123,9 +179,10 @@ mod tests {
             builder.sync(ScopeId(1)).unwrap();
         }
         let program = builder.finish().unwrap();
-        let writers = of(&program, &[0, 1, 9]);
+        let size = LineSize { bytes: Bytes(64), longer: 0 };
+        let writers = of(&program, size, &[0, 1, 9]);
         let counts = [0, 1, 9].map(|line| writers[&line].at_once);
         assert_eq!(counts, [20, 20, 0]);
-        assert!(!writers[&0].may_be_false(64) && writers[&9].may_be_false(64));
+        assert!(!writers[&0].may_be_false(size.bytes) && writers[&9].may_be_false(size.bytes));
     }
 }
