@@ -1,6 +1,6 @@
 //! Changes that are simulated: to explain what no account shows, and to suggest what gains.
 
-use std::{ops::RangeInclusive, sync::OnceLock};
+use std::{iter, ops::RangeInclusive, slice, sync::OnceLock};
 
 use befit_machine::Machine;
 use befit_program::{Footprint, LineGroups, Program, SizesFrom};
@@ -23,6 +23,9 @@ const CHOOSING: u64 = 1;
 /// So many seeds say what they gain. None of them chose the best scheduler either: its time would
 /// be low by that choice, and what is gained over it would be said too small.
 const CONFIRMING: RangeInclusive<u64> = 3..=8;
+/// So many of the comparison's seeds at most say whether something is a cause. The schedules of one
+/// seed differ by more than many a cause explains.
+const EXPLAINING: u64 = 5;
 /// Touches that all simulations together may make, whatever the comparison took.
 const LEAST_BUDGET: u64 = 50_000_000;
 /// A change is confirmed if it seems to gain so much.
@@ -160,27 +163,51 @@ impl<'a> Trials<'a> {
         self.budget.saturating_sub(self.made)
     }
 
-    /// The share of `result`'s time that is gone with the candidate, by the first seed.
+    /// The share of `result`'s time that is gone with the candidate; 0 if the seeds do not show
+    /// that any is, or the first that it is worth a line.
     fn gain_over(&mut self, candidate: Candidate, result: &Summary) -> Result<f64, LabError> {
-        Ok(self.gains_over(vec![candidate], result)?.pop().unwrap_or(0.0))
+        let Some((candidate, time)) = self.first_times(vec![candidate])?.pop() else {
+            return Ok(0.0);
+        };
+        let mut gain = 0.0;
+        if gain_of_first(time, result) >= WORTH {
+            let ratio = self.ratio(&candidate, time, result)?;
+            gain = if ratio.high < 1.0 { 1.0 - ratio.estimate } else { 0.0 };
+        }
+        self.chosen.push((candidate, time));
+        Ok(gain)
     }
 
-    /// The same for each candidate, as many as the budget has left.
-    fn gains_over(
+    /// The candidates, as many as the budget has left, and their times with the first seed.
+    fn first_times(
         &mut self,
         mut candidates: Vec<Candidate>,
-        result: &Summary,
-    ) -> Result<Vec<f64>, LabError> {
+    ) -> Result<Vec<(Candidate, u64)>, LabError> {
         candidates.truncate(self.left() as usize);
         let times = self.simulate(&candidates, CHOOSING..=CHOOSING)?;
-        let Some(without) = result.runs.first() else { return Ok(Vec::new()) };
-        let mut gains = Vec::new();
-        for (candidate, times) in candidates.into_iter().zip(times) {
-            let Some(with) = times.first() else { continue };
-            gains.push(1.0 - *with as f64 / without.time.0.max(1) as f64);
-            self.chosen.push((candidate, *with));
-        }
-        Ok(gains)
+        let times = times.into_iter().filter_map(|times| times.first().copied());
+        Ok(candidates.into_iter().zip(times).collect())
+    }
+
+    /// The time with the candidate over `result`'s, by the seeds of the latter. With the first the
+    /// candidate took `first`; with others it is simulated now.
+    fn ratio(
+        &mut self,
+        candidate: &Candidate,
+        first: u64,
+        result: &Summary,
+    ) -> Result<Interval, LabError> {
+        let seeds = (result.runs.len() as u64).min(EXPLAINING).min(CHOOSING + self.left());
+        let further = self.simulate(slice::from_ref(candidate), CHOOSING + 1..=seeds)?;
+        let times = iter::once(first).chain(further.into_iter().flatten());
+        let found = Interval::of(result.runs.iter().map(|run| run.time.0).zip(times));
+        let one = 1.0 - gain_of_first(first, result);
+        // Of one seed nobody knows the interval; where no more were asked for, it has none.
+        let unknown = match result.runs.len() {
+            1 => Interval { estimate: one, low: one, high: one },
+            _ => Interval { estimate: one, low: 0.0, high: f64::INFINITY },
+        };
+        Ok(found.unwrap_or(unknown))
     }
 
     /// Of what is found of `result`, so much is explained by the cause: the largest first.
@@ -230,13 +257,23 @@ impl<'a> Trials<'a> {
             _ => share,
         });
         let may_gain: Vec<f64> = may_gain.collect();
-        let gains = self.gains_over(longer, self.about.best)?;
-        let is_little = |(gain, may_gain): (&f64, &f64)| *gain < may_gain / 2.0;
-        if !gains.is_empty() && gains.iter().zip(&may_gain).all(is_little) {
-            for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
-                loss.cause = Cause::InputTooSmall;
+        let best = self.about.best;
+        let tried = self.first_times(longer)?;
+        // What the first seed favours is looked at with others.
+        let beyond =
+            |((_, time), least): (&(_, u64), &f64)| gain_of_first(*time, best) - least / 2.0;
+        let beyond: Vec<f64> = tried.iter().zip(&may_gain).map(beyond).collect();
+        let favoured = (0..beyond.len()).max_by(|a, b| beyond[*a].total_cmp(&beyond[*b]));
+        if let Some(favoured) = favoured {
+            let (candidate, time) = &tried[favoured];
+            let gain = 1.0 - self.ratio(candidate, *time, best)?.estimate;
+            if gain < may_gain[favoured] / 2.0 {
+                for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
+                    loss.cause = Cause::InputTooSmall;
+                }
             }
         }
+        self.chosen.extend(tried);
         Ok(())
     }
 
@@ -264,7 +301,7 @@ impl<'a> Trials<'a> {
         let count = (self.left() / (1 + chosen.len() as u64)).min(*CONFIRMING.end());
         let as_it_is = self.about.candidate(Change::Scheduler, self.about.best.scheduler);
         let changes = chosen.into_iter().map(|(candidate, _)| candidate);
-        let candidates: Vec<_> = std::iter::once(as_it_is).chain(changes).collect();
+        let candidates: Vec<_> = iter::once(as_it_is).chain(changes).collect();
         let all = self.simulate(&candidates, first..=first + count - 1)?;
         let (bases, all) = all.split_at(1);
         for (candidate, times) in candidates.into_iter().skip(1).zip(all) {
@@ -360,11 +397,17 @@ impl<'a> Trials<'a> {
         let bounds = Bounds::of(program, machine);
         let groups = self.groups(candidate)?;
         let changed = !self.has_same_touches(candidate);
-        let own = changed.then(|| Samples::of(program, std::iter::once((groups, seed)), 1));
+        let own = changed.then(|| Samples::of(program, iter::once((groups, seed)), 1));
         let sample = own.as_ref().unwrap_or(samples).get(groups, seed);
         let outcome = befit_sim::run_within(program, sample, machine, &settings, bounds, &advance);
         outcome.map_err(|why| {
             LabError::Failed(format!("{scheduler} on {} with seed {seed}: {why}", machine.name))
         })
     }
+}
+
+/// The share of `result`'s time that is gone where the first seed's is `time`.
+fn gain_of_first(time: u64, result: &Summary) -> f64 {
+    let without = result.runs.first().map_or(1, |run| run.time.0.max(1));
+    1.0 - time as f64 / without as f64
 }

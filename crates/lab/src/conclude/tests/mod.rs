@@ -1,6 +1,7 @@
 //! Programs with a known answer: the conclusion must name it first.
 
 mod advice;
+mod chance;
 
 use std::num::NonZeroU32;
 
