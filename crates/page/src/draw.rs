@@ -75,7 +75,7 @@ impl<'a> Map<'a> {
 
 /// A plot's place, what is drawn there, and the same as a table.
 fn figure(number: usize, title: &str, part: &impl Serialize, table: &str) -> String {
-    // A page holds numbers and text: both can be JSON. No text can end the script.
+    // A page holds numbers and text; what is no number is null, a gap. No text can end the script.
     let data = serde_json::to_string(part).unwrap_or_default().replace('<', "\\u003c");
     let title = escape(title);
     format!(
@@ -134,6 +134,19 @@ mod tests {
         let own = html.replace(plotly_script(), "");
         assert!(!own.contains("src=\"http") && !own.contains("href=\"http"));
         assert!(plotly_script().len() > 1_000_000 && !plotly_script().contains("</script>"));
+    }
+
+    #[test]
+    fn a_point_that_is_no_number_is_a_gap() {
+        let points = vec![Point::new("a", f64::NAN), Point::with_range("b", 0.5, f64::NAN, 1.0)];
+        let series = [Series::new("s", points)];
+        let plot = Plot::new("p", PlotKind::Bars, Axis::linear("x"), "%", series);
+        let json = serde_json::to_string(&vec![Part::Plot(plot)]).unwrap();
+        let read: Vec<Part> = serde_json::from_str(&json).unwrap();
+        let html = draw("t", &read);
+        let data = r#"[{"x":"a","y":null},{"x":"b","y":0.5}]"#;
+        assert!(html.contains(data), "drawn as a gap");
+        assert!(html.contains(r#"<td>a</td><td class="n">-</td>"#), "a dash in the table");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod table;
 #[cfg(feature = "draw")]
 pub use draw::draw;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A page.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -97,11 +97,21 @@ impl Axis {
 pub struct Point {
     /// Its place on the x axis: a number in text, or a name.
     pub x: String,
-    /// The value.
+    /// The value. What is no finite number is `null` in JSON, and a gap in the plot.
+    #[serde(deserialize_with = "or_gap")]
     pub y: f64,
     /// The ends of its bar: the smallest and the largest of several runs, or a 95 % interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
+}
+
+fn or_gap<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+fn or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<(f64, f64)>, D::Error> {
+    let ends: Option<(Option<f64>, Option<f64>)> = Option::deserialize(from)?;
+    Ok(ends.and_then(|(low, high)| low.zip(high)))
 }
 
 impl Point {

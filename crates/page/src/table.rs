@@ -61,6 +61,9 @@ fn points(plot: &Plot) -> String {
 
 /// A number of bytes in the unit that suits.
 fn bytes(value: f64) -> String {
+    if !value.is_finite() {
+        return number(value);
+    }
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = (value.max(1.0).log2() / 10.0).floor().clamp(0.0, 4.0);
     format!("{} {}", number(value / 1024_f64.powf(unit)), units[unit as usize])
@@ -97,8 +100,11 @@ fn value(point: &Point) -> String {
     })
 }
 
-/// Four digits, or all of a whole number.
+/// Four digits, or all of a whole number; a dash for what is none.
 fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
     if value.fract() == 0.0 {
         return format!("{value}");
     }

@@ -109,9 +109,14 @@ impl Workload {
     /// The share of the way from random order (the arrivals of number `seed`) to sorted order, in
     /// percent.
     pub(super) fn recovered(&self, seed: usize, cycles: f64) -> f64 {
-        let random = self.random[seed];
-        100.0 * (random - cycles) / (random - self.sorted)
+        percent_of_way(self.random[seed], self.sorted, cycles)
     }
+}
+
+/// How far `at` is on the way `from` one figure `to` another, in percent; 0 where there is no way.
+fn percent_of_way(from: f64, to: f64, at: f64) -> f64 {
+    let way = from - to;
+    if way == 0.0 { 0.0 } else { 100.0 * (from - at) / way }
 }
 
 /// A figure over the seeds, of which there is one at least. Of an even number the median is the
@@ -137,6 +142,13 @@ mod tests {
             }
         }
         assert_eq!(bit_reversed(8), [0, 4, 2, 6, 1, 5, 3, 7]);
+    }
+
+    #[test]
+    fn where_no_order_is_better_than_another_nothing_is_recovered() {
+        assert_eq!(percent_of_way(300.0, 100.0, 150.0), 75.0);
+        assert_eq!(percent_of_way(100.0, 100.0, 100.0), 0.0);
+        assert_eq!(percent_of_way(100.0, 100.0, 120.0), 0.0);
     }
 
     #[test]
