@@ -7,7 +7,7 @@ mod store;
 mod work;
 
 use std::{
-    env, fs, io,
+    env, fs, io, iter,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -63,11 +63,14 @@ pub struct CrateSource {
 
 impl CrateSource {
     /// The files that the run is known to read: besides those that were named, those that arguments
-    /// name.
+    /// name, as `FILE` or as `--name=FILE`.
     fn files(&self) -> impl Iterator<Item = &Path> {
         let named = self.stdin.iter().chain(&self.inputs).map(PathBuf::as_path);
-        let arguments = self.arguments.iter().map(Path::new).filter(|path| path.is_file());
-        named.chain(arguments)
+        let arguments = self.arguments.iter().flat_map(|argument| {
+            let value = argument.split_once('=').map(|(_, value)| value);
+            iter::once(&**argument).chain(value)
+        });
+        named.chain(arguments.map(Path::new).filter(|path| path.is_file()))
     }
 
     /// A hash of the content of these files, and whether the first of them is standard input.
@@ -491,20 +494,30 @@ mod tests {
     #[test]
     fn a_recording_depends_on_what_its_input_files_hold() {
         let folder = tempfile::tempdir().unwrap();
-        let paths = ["stdin", "input", "argument"].map(|name| folder.path().join(name));
-        let write = |contents: [&str; 3]| {
+        let paths = ["stdin", "input", "argument", "value"].map(|name| folder.path().join(name));
+        let write = |contents: [&str; 4]| {
             paths.iter().zip(contents).for_each(|(path, text)| fs::write(path, text).unwrap());
             let own = CrateSource {
                 stdin: Some(paths[0].clone()),
                 inputs: vec![paths[1].clone()],
-                arguments: vec!["-v".to_owned(), paths[2].to_str().unwrap().to_owned()],
+                arguments: vec![
+                    "-v".to_owned(),
+                    paths[2].to_str().unwrap().to_owned(),
+                    format!("--input={}", paths[3].display()),
+                ],
                 ..CrateSource::default()
             };
             own.content().unwrap()
         };
-        let base = write(["a", "b", "c"]);
-        assert_eq!(write(["a", "b", "c"]), base);
-        for other in [["x", "b", "c"], ["a", "x", "c"], ["a", "b", "x"], ["ab", "", "c"]] {
+        let base = write(["a", "b", "c", "d"]);
+        assert_eq!(write(["a", "b", "c", "d"]), base);
+        for other in [
+            ["x", "b", "c", "d"],
+            ["a", "x", "c", "d"],
+            ["a", "b", "x", "d"],
+            ["a", "b", "c", "x"],
+            ["ab", "", "c", "d"],
+        ] {
             assert_ne!(write(other), base, "{other:?}");
         }
     }
