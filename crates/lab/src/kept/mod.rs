@@ -9,7 +9,7 @@ mod spreads;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use befit_machine::Bytes;
@@ -24,6 +24,10 @@ use crate::{LabError, OutputFile, matrix, recording};
 
 /// Recordings and results together have no more, unless [`Kept::bound`] is told otherwise.
 pub const MOST: Bytes = Bytes(16 << 30);
+
+/// An unfinished file that is older was left by a process that has ended, and counts as a
+/// recording.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is kept.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -103,8 +107,12 @@ impl Kept {
         let read = || -> io::Result<Vec<KeptThing>> {
             let mut things = Vec::new();
             for path in entries(&self.folder)? {
-                if path.extension().is_some_and(|end| end == "befit") {
-                    things.push(KeptThing::of(KeptKind::Recordings, path)?);
+                let is_kept = path.extension().is_some_and(|end| end == "befit");
+                if is_kept || is_unfinished(&path) {
+                    let thing = KeptThing::of(KeptKind::Recordings, path)?;
+                    if is_kept || thing.used < SystemTime::now() - ABANDONED {
+                        things.push(thing);
+                    }
                 }
             }
             for folder in ["footprints", "matrix", "results", "spreads"] {
@@ -208,6 +216,13 @@ pub(crate) fn add(file: &Path, what: &impl Serialize) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether it has the name of a file that a process has not finished: `befit_program::write_whole`
+/// gives it.
+fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(".befit-") && name.ends_with(".part")
+}
+
 /// What is in a folder; nothing where there is none.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
@@ -252,8 +267,6 @@ impl KeptThing {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// A folder with two recordings, a result and two builds.
@@ -304,6 +317,23 @@ mod tests {
         assert_eq!(sizes(&kept.bound(Bytes(10)).unwrap()), [("recordings", 100)]);
         let left = [("results", 10), ("builds", 5000), ("builds", 4000)];
         assert_eq!(sizes(&kept.things().unwrap()), left);
+    }
+
+    #[test]
+    fn what_was_left_unfinished_is_told_and_removed_once_it_is_a_day_old() {
+        let (_target, kept) = filled();
+        let part = |name: &str, hours: u64| {
+            let path = kept.folder.join(name);
+            fs::write(&path, vec![0; 3]).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(hours * 60 * 60);
+            fs::File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
+            path
+        };
+        let old = part(".befit-0123456789abcdef.part", 25);
+        let (new, foreign) = (part(".befit-a1b2c3.part", 23), part("mine.part", 25));
+        let recordings = [("recordings", 1000), ("recordings", 100), ("recordings", 3)];
+        assert_eq!(sizes(&kept.clear(&[KeptKind::Recordings]).unwrap()), recordings);
+        assert!(!old.exists() && new.exists() && foreign.exists());
     }
 
     #[test]
