@@ -12,6 +12,10 @@ use befit_program::{Footprint, Program};
 use super::{add, content, file_of, read, used};
 use crate::Progress;
 
+/// To be raised when [`Program::footprints`] is to find other footprints of the same recording than
+/// before: they are kept by its content alone.
+const GENERATION: u32 = 1;
+
 /// Of more tasks it is not kept: the file would be larger than many a recording.
 const MOST_TASKS: u32 = 1 << 20;
 
@@ -61,7 +65,7 @@ fn file(program: &Program) -> Option<PathBuf> {
     if program.tasks() > MOST_TASKS {
         return None;
     }
-    file_of(&content(program)?, "footprints")
+    file_of(&content(program)?, "footprints", GENERATION)
 }
 
 /// What is kept in `file`. A damaged file counts as none.

@@ -201,10 +201,15 @@ pub(crate) fn content(program: &Program) -> Option<String> {
     (program.total_touches() >= results::LEAST).then(|| matrix::content(program))
 }
 
-/// Where in `folder` something about a program of this content is kept.
-fn file_of(content: &str, folder: &str) -> Option<PathBuf> {
+/// Where in `folder` something about a program of this content is kept, as found by that
+/// `generation` of the code.
+fn file_of(content: &str, folder: &str, generation: u32) -> Option<PathBuf> {
     let folder = recording::kept_folder().ok()?.join(folder);
-    Some(folder.join(format!("{content}.json")))
+    Some(folder.join(name_of(content, generation)))
+}
+
+fn name_of(content: &str, generation: u32) -> String {
+    format!("{content}-{generation}.json")
 }
 
 /// Keeps `what` in `file` as JSON, and all that is kept within its bound.
@@ -343,6 +348,12 @@ mod tests {
         assert_eq!(sizes(&gone), [("results", 10), ("builds", 5000), ("builds", 4000)]);
         assert_eq!(kept.things().unwrap().len(), 2);
         assert!(kept.folder.join("notes.txt").exists());
+    }
+
+    #[test]
+    fn what_other_code_has_found_is_kept_apart() {
+        assert_ne!(name_of("a", 1), name_of("a", 2));
+        assert_ne!(name_of("a", 1), name_of("b", 1));
     }
 
     #[test]

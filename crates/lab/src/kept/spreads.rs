@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::{add, file_of, read, used};
 use crate::Progress;
 
+/// To be raised when the pass that finds spreads (`crates/program/src/hot`) is to find others of
+/// the same recording than before, as with other constants there: they are kept by its content
+/// alone.
+const GENERATION: u32 = 1;
+
 /// What was kept of one program.
 pub(crate) struct Spreads<'a> {
     program: &'a Program,
@@ -30,7 +35,10 @@ impl<'a> Spreads<'a> {
     /// Tells `program` what was kept of its `content`; nothing is without one. A damaged file
     /// counts as none.
     pub(crate) fn tell(program: &'a Program, content: Option<&str>) -> Self {
-        Self::tell_from(content.and_then(|content| file_of(content, "spreads")), program)
+        Self::tell_from(
+            content.and_then(|content| file_of(content, "spreads", GENERATION)),
+            program,
+        )
     }
 
     fn tell_from(file: Option<PathBuf>, program: &'a Program) -> Self {
