@@ -202,8 +202,9 @@ struct PlanArgs {
     budget: Option<NonZeroU64>,
     /// Simulates the touches of one line in K only, another group of lines with each seed, and
     /// prints intervals for the figures of all lines: a power of two; `off` for all lines; or
-    /// `auto` for the largest, up to 64, that leaves two million touches in groups that are alike,
-    /// and has every interval within 10 %, with up to 20 seeds. With `auto` small programs, and
+    /// `auto` for the largest, up to 64, that leaves two million touches in groups that are alike.
+    /// Where the interval of time or of a level's misses reaches further than 10 %, `auto` adds
+    /// seeds, up to 20, and then halves K as long as that helps. With `auto` small programs, and
     /// those whose strides favour some lines, are simulated whole
     #[arg(long, value_name = "K", default_value = "auto")]
     sample: Sampling,

@@ -31,11 +31,12 @@ pub enum Sampling {
     Off,
     /// Those of one line in so many: a power of two.
     OneIn(u32),
-    /// One in as many, up to 64, as leaves each simulation two million touches and 32 a strand,
-    /// groups of lines that are touched about as often as one another, and all intervals within
-    /// [`Sampled::BAR`](crate::Sampled::BAR). All of a smaller program; all of one whose loads wait
-    /// for one another; all on a machine whose
-    /// caches' sets cannot be divided; and all with one seed, which gives no interval.
+    /// One in as many, up to 64, as leaves each simulation two million touches and 32 a strand, and
+    /// groups of lines that are touched about as often as one another; fewer where the interval of
+    /// time or of some level's misses reaches further than [`Sampled::BAR`](crate::Sampled::BAR),
+    /// as long as that helps. All of a smaller program; all of one whose loads wait for one
+    /// another; all on a machine whose caches' sets cannot be divided; and all with one seed, which
+    /// gives no interval.
     Auto,
 }
 

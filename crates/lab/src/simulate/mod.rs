@@ -155,21 +155,23 @@ impl SimulationPlan {
         let doubts = groups.into_iter().filter_map(|groups| self.sampling.doubt(program, groups));
         doubts.for_each(|doubt| progress.note(&doubt));
         let how = How { threads, accounted, results };
-        let mut outcomes = self.all_seeds(&how, program, &machines, progress)?;
+        let mut spent = 0;
+        let mut outcomes = self.all_seeds(&how, program, &machines, &mut spent, progress)?;
         if self.sampling == Sampling::Auto {
-            self.refine(&how, program, &mut machines, &mut outcomes, progress)?;
+            self.refine(&how, program, &mut machines, &mut outcomes, spent, progress)?;
         }
         Ok(self.summaries(program, &machines, &outcomes))
     }
 
     /// Halves the number of lines of which one is simulated, on each machine by itself, as long as
-    /// figures are too rough and that helps.
+    /// figures are too rough and that helps. So many touches were `spent` before.
     fn refine<'a>(
         &self,
         how: &How<'_>,
         program: &Program,
         machines: &mut [Place<'a>],
         outcomes: &mut [Vec<Outcome>],
+        mut spent: u64,
         progress: &dyn Progress,
     ) -> Result<(), LabError> {
         let mut before = vec![f64::INFINITY; machines.len()];
@@ -189,21 +191,26 @@ impl SimulationPlan {
                 return Ok(());
             }
             let places: Vec<_> = again.iter().map(|(place, _)| *place).collect();
-            let mut new = self.all_seeds(how, program, &places, progress)?.into_iter();
+            let new = self.all_seeds(how, program, &places, &mut spent, progress)?;
+            let mut new = new.into_iter();
             for (_, old) in again {
                 old.iter_mut().zip(&mut new).for_each(|(old, new)| *old = new);
             }
         }
     }
 
-    /// The outcomes of every experiment on `machines`, with as many seeds as each needs.
+    /// The outcomes of every experiment on `machines`, with as many seeds as each needs. To the
+    /// touches that were `spent` before, theirs are added.
     fn all_seeds(
         &self,
         how: &How<'_>,
         program: &Program,
         machines: &[Place<'_>],
+        spent: &mut u64,
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<Outcome>>, LabError> {
+        let one_in = machines.iter().map(Place::one_in).min().unwrap_or(1);
+        let each = (program.total_touches() / one_in).max(1);
         let experiments = machines.len() * self.schedulers.len();
         let mut outcomes: Vec<Vec<Outcome>> = (0..experiments).map(|_| Vec::new()).collect();
         let mut seeds = vec![self.seeds.first(); experiments];
@@ -214,12 +221,13 @@ impl SimulationPlan {
             if simulations.is_empty() {
                 return Ok(outcomes);
             }
+            *spent += each * simulations.len() as u64;
             let found = run_new(how, program, progress, &simulations, self.seeds)?;
             let mut found = found.into_iter();
             for (all, (done, seeds)) in outcomes.iter_mut().zip(done.iter().zip(&seeds)) {
                 all.extend(found.by_ref().take((seeds - done) as usize));
             }
-            seeds = self.more_seeds(program, machines, &outcomes, progress);
+            seeds = self.more_seeds(machines, &outcomes, *spent, each, progress);
         }
     }
 
@@ -279,12 +287,14 @@ impl SimulationPlan {
     }
 
     /// The number of seeds that each experiment needs, by what `outcomes` show; as many as there
-    /// are where none needs more or more are too many.
+    /// are where none needs more or more are too many: touches were `spent`, and `each` further
+    /// simulation takes so many.
     fn more_seeds(
         &self,
-        program: &Program,
         machines: &[Place<'_>],
         outcomes: &[Vec<Outcome>],
+        spent: u64,
+        each: u64,
         progress: &dyn Progress,
     ) -> Vec<u32> {
         let so_far: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
@@ -293,22 +303,24 @@ impl SimulationPlan {
         let is_wide = |interval: &Option<Interval>| interval.is_some_and(|i| !i.is_narrow());
         let rough = machines.iter().zip(self.per_machine(outcomes)).flat_map(|(place, found)| {
             let auto = self.sampling == Sampling::Auto;
-            found.iter().map(move |outcomes| auto && place.roughness(outcomes) > 1.0)
+            found.iter().map(move |outcomes| if auto { place.roughness(outcomes) } else { 0.0 })
         });
-        let needs: Vec<_> = (so_far.iter().zip(&intervals).zip(rough))
-            .map(|((seeds, interval), rough)| (*seeds, rough || is_wide(interval)))
+        let rough: Vec<f64> = rough.collect();
+        let needs: Vec<_> = (so_far.iter().zip(&intervals).zip(&rough))
+            .map(|((seeds, interval), rough)| (*seeds, *rough > 1.0 || is_wide(interval)))
             .collect();
         let next: Vec<_> = self.per_machine(&needs).flat_map(seeds::next).collect();
-        let one_in = machines.iter().map(Place::one_in).min().unwrap_or(1);
-        let each = (program.total_touches() / one_in).max(1);
-        let spent = each * so_far.iter().map(|seeds| u64::from(*seeds)).sum::<u64>();
         let given = seeds::within(&so_far, next.clone(), budget.saturating_sub(spent) / each);
         if given == so_far && next != so_far {
             let wide = intervals.iter().flatten().filter(|i| !i.is_narrow());
-            let widest = wide.map(|i| 100.0 * i.half()).fold(0.0, f64::max);
-            progress.note(&format!(
-                "no further seeds within --budget {budget}: the widest interval is ±{widest:.1} %"
-            ));
+            let widest = wide.map(|i| 100.0 * i.half()).max_by(f64::total_cmp);
+            let why = widest.map(|widest| format!("the widest interval is ±{widest:.1} %"));
+            let why = why.unwrap_or_else(|| {
+                let roughest = rough.iter().copied().fold(0.0, f64::max);
+                let off = 100.0 * Sampled::BAR * roughest;
+                format!("a sample's figure is off by up to ±{off:.1} %")
+            });
+            progress.note(&format!("no further seeds within --budget {budget}: {why}"));
         }
         given
     }

@@ -112,16 +112,57 @@ fn a_budget_ends_the_seeds_and_a_note_says_so() {
     assert!(notes.len() == 1 && notes[0].contains("--budget 0"), "{notes:?}");
 }
 
-/// Two tasks that touch lines `stride` apart, four million times together.
-fn strides(stride: u64) -> Program {
+#[test]
+fn a_budget_is_of_all_passes_together() {
+    let (program, plan) = (testing::program(), enough(1_000_000));
+    let machines = plan.places(&program).unwrap();
+    let how = How { threads: NonZeroUsize::MIN, accounted: false, results: None };
+    // Of the same budget, so much was spent by a pass before.
+    let seeds = |mut spent: u64| {
+        let before = spent;
+        let found = plan.all_seeds(&how, &program, &machines, &mut spent, &Silent).unwrap();
+        let seeds: Vec<_> = found.iter().map(Vec::len).collect();
+        let made = seeds.iter().sum::<usize>() as u64;
+        assert_eq!(spent - before, made * program.total_touches());
+        seeds
+    };
+    assert!(seeds(0).iter().any(|seeds| *seeds > 3));
+    assert_eq!(seeds(1_000_000), [3; 4]);
+}
+
+/// The interval of the only scheduler is that of its sample: it has no ratio.
+#[test]
+fn a_note_on_the_budget_says_how_far_a_sample_may_be_off() {
+    let plan = SimulationPlan {
+        machines: vec![testing::machine(1)],
+        schedulers: vec![SchedulerKind::Ws],
+        sampling: Sampling::Auto,
+        ..enough(0)
+    };
+    // Of lines 64 apart one of two groups has all.
+    let (program, notes) = (strides(64, 1000), Notes::default());
+    let groups = Sampling::OneIn(2).groups(&program, &plan.machines[0]).unwrap();
+    let how = How { threads: NonZeroUsize::MIN, accounted: false, results: None };
+    let mut machines = plan.places(&program).unwrap();
+    machines[0].groups = groups;
+    let found = plan.all_seeds(&how, &program, &machines, &mut 0, &notes).unwrap();
+    let off = 100.0 * Sampled::BAR * machines[0].roughness(&found[0]);
+    assert!(off > 10.0, "the test is of use only if the sample is rough: {off}");
+    let said = format!("a sample's figure is off by up to ±{off:.1} %");
+    let notes = notes.all();
+    assert!(notes.len() == 1 && notes[0].ends_with(&said), "{notes:?}");
+}
+
+/// Two tasks that touch lines `stride` apart, so many times each.
+fn strides(stride: u64, touches: u64) -> Program {
     let meta = Meta { name: "strides".to_owned(), line_size: Bytes(64), filter: 8 };
     let mut builder = ProgramBuilder::new(meta);
     for task in 0..2 {
         builder.fork(ScopeId(1), Declared::default()).unwrap();
-        for i in 0..2_000_000 {
+        for i in 0..touches {
             builder.touch((task * 40_000 + i % 40_000) * stride, false, false);
         }
-        builder.work(2_000_000, 2_000_000, 0);
+        builder.work(touches, touches, 0);
         builder.end().unwrap();
     }
     builder.sync(ScopeId(1)).unwrap();
@@ -138,7 +179,7 @@ fn auto_samples_as_long_as_intervals_are_narrow() {
     };
     // Of lines 64 apart one group has all, and the others none.
     for (stride, one_in) in [(1, Some(2)), (64, None)] {
-        let result = &auto.simulate(&strides(stride), &Silent).unwrap()[0];
+        let result = &auto.simulate(&strides(stride, 2_000_000), &Silent).unwrap()[0];
         assert_eq!(result.sampled.as_ref().map(|sampled| sampled.one_in), one_in);
     }
 }
