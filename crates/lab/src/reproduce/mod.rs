@@ -196,4 +196,13 @@ mod tests {
         let error = "cilk".parse::<Study>().unwrap_err();
         assert!(error.starts_with("unknown study 'cilk'; known: space-bounded"), "{error}");
     }
+
+    #[test]
+    fn a_machine_without_caches_is_refused_where_their_misses_are_counted() {
+        let machine = Some("core:8 pu:1".parse().unwrap());
+        let request =
+            Request { study: Study::Cats, quick: true, machine, seeds: None, work: false };
+        let error = request.run(&crate::Silent).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("has no caches"), "{error}");
+    }
 }

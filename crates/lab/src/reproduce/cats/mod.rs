@@ -31,9 +31,14 @@ const FURTHER: [(u32, u64); 7] =
 
 /// Repeats the study.
 pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduction, LabError> {
+    let machine = request.machine_or(MACHINE)?;
+    if machine.levels().is_empty() {
+        let why = format!("{} has no caches, and this study counts their misses", machine.name);
+        return Err(LabError::Usage(why));
+    }
     let mut study = Study {
         request,
-        machine: request.machine_or(MACHINE)?,
+        machine,
         seeds: request.seeds_or(1, 3),
         quick: request.quick,
         progress,
