@@ -111,6 +111,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_is_read_to_the_last_digit() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("matrix/one.json");
+        for memory_share in [31.245270191439438, 121.48791951161945, 0.1 + 0.2] {
+            let group = Group { memory_share, measured: Vec::new() };
+            kept::add(&file, &group).unwrap();
+            assert_eq!(kept::read(&file), Some(group));
+        }
+    }
+
+    #[test]
     fn equal_recordings_have_equal_content() {
         let one = content(&testing::program());
         assert_eq!(one, content(&testing::program()));
