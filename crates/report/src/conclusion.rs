@@ -40,8 +40,13 @@ pub(crate) fn paragraphs(of: &Conclusion) -> Vec<String> {
         text.push(format!("Next (not simulated): {next}."));
     }
     if !of.in_vain.is_empty() {
-        let mut all: Vec<_> = of.in_vain.iter().map(name).collect();
-        all.dedup();
+        // Some differ only in what their names leave out, and need not stand side by side.
+        let mut all: Vec<String> = Vec::new();
+        for name in of.in_vain.iter().map(name) {
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
         text.push(format!("Simulated, with no gain to rely on: {}.", all.join("; ")));
     }
     if of.simulations > 0 {
@@ -337,6 +342,17 @@ mod tests {
         let losses = vec![loss(Cause::Imbalance, Pws, 0.4), loss(Cause::Strides, Ws, 0.2)];
         let said = paragraphs(&Conclusion { losses, ..conclusion(&[Ws], None) }).join("\n");
         assert!(said.contains("Next (not simulated): walking along lines"), "{said}");
+    }
+
+    #[test]
+    fn what_was_tried_in_vain_is_named_once() {
+        let in_vain =
+            vec![Change::Scheduler, Change::Sigma { sigma: 1.0 }, Change::Scheduler, Change::Sizes];
+        let said = paragraphs(&Conclusion { in_vain, ..conclusion(&[Ws], None) }).join("\n");
+        let names = [Change::Scheduler, Change::Sigma { sigma: 1.0 }, Change::Sizes];
+        for named in names.iter().map(name) {
+            assert_eq!(said.matches(&named).count(), 1, "{named}: {said}");
+        }
     }
 
     #[test]
