@@ -30,8 +30,7 @@ type Row<'a> = &'a [Cell];
 /// The rows of each machine, machines in the order in which they come first.
 fn machines(matrix: &Matrix) -> Vec<(&str, Vec<Row<'_>>)> {
     let mut machines: Vec<(&str, Vec<Row<'_>>)> = Vec::new();
-    let same = |a: &Cell, b: &Cell| (&a.program, &a.machine) == (&b.program, &b.machine);
-    for row in matrix.cells.chunk_by(same) {
+    for row in matrix.cells.chunk_by(are_of_one_row) {
         let name = &row[0].machine[..];
         match machines.iter_mut().find(|(machine, _)| *machine == name) {
             Some((_, rows)) => rows.push(row),
@@ -41,13 +40,18 @@ fn machines(matrix: &Matrix) -> Vec<(&str, Vec<Row<'_>>)> {
     machines
 }
 
+/// Whether they differ in the scheduler alone. Two sizes of a program may be the same command.
+fn are_of_one_row(a: &Cell, b: &Cell) -> bool {
+    (&a.program, a.size, &a.machine) == (&b.program, b.size, &b.machine)
+}
+
 /// The schedulers, the baseline first.
 fn schedulers(matrix: &Matrix) -> impl Iterator<Item = &str> {
     let first = matrix.cells.first();
-    let of_first = matrix.cells.iter().take_while(move |cell| {
-        first
-            .is_some_and(|first| (&cell.program, &cell.machine) == (&first.program, &first.machine))
-    });
+    let of_first = matrix
+        .cells
+        .iter()
+        .take_while(move |cell| first.is_some_and(|first| are_of_one_row(cell, first)));
     of_first.map(|cell| &cell.measured.scheduler[..])
 }
 
@@ -232,6 +236,22 @@ mod tests {
         }
         assert!(rest.contains("0.50") && rest.contains("programs kept apart: 2"), "{rest}");
         assert!(rest.contains("ge --n 5 on two") && rest.contains("50.0%"), "{rest}");
+    }
+
+    #[test]
+    fn two_sizes_that_are_the_same_command_are_two_rows() {
+        let mut matrix = matrix();
+        let mut above = matrix.cells[..2].to_vec();
+        above.iter_mut().for_each(|cell| cell.size = DataSize::Above);
+        matrix.cells.splice(2..2, above);
+        let text = render(&matrix, Format::Table(Width::ANY)).unwrap();
+        for row in ["rrm at     m   0.75", "rrm above  m   0.75"] {
+            assert!(text.contains(row), "{text}");
+        }
+        let parts = page(&matrix).parts;
+        let Part::Plot(one) = &parts[1] else { panic!("{parts:?}") };
+        let points: Vec<_> = one.series.iter().map(|row| row.points.len()).collect();
+        assert_eq!(points, [1, 1, 1]);
     }
 
     #[test]
