@@ -223,6 +223,14 @@ fn last_level(machine: &Machine) -> &[ClusterId] {
     &machine.cluster(ClusterId::ROOT).children
 }
 
+/// In millions of cycles, one of the `count` moments at which `total` cycles are shown: with as
+/// many decimals as tell it from its neighbours.
+fn moment(at: usize, total: f64, count: usize) -> String {
+    let step = total / count as f64 / 1e6;
+    let decimals = (-step.log10().floor()).clamp(3.0, 12.0) as usize;
+    format!("{:.decimals$}", at as f64 * step)
+}
+
 /// What each worker ran when, by the last-level cache that the task was bound to, or at home in.
 fn time_line(machine: &Machine, run: &Looked) -> Plot {
     let homes = last_level(machine);
@@ -240,7 +248,7 @@ fn time_line(machine: &Machine, run: &Looked) -> Plot {
         let home = home(stay.anchor);
         row.iter_mut().take(end + 1).skip(begin).for_each(|cell| *cell = home);
     }
-    let at = |moment: usize| format!("{:.3}", moment as f64 * total as f64 / MOMENTS as f64 / 1e6);
+    let at = |at: usize| moment(at, total as f64, MOMENTS);
     let series = rows.into_iter().enumerate().map(|(worker, row)| {
         let points =
             row.into_iter().enumerate().map(|(at_moment, home)| (at(at_moment), home as f64));
@@ -296,7 +304,7 @@ fn occupancy(machine: &Machine, run: &Looked) -> Option<Plot> {
             while let Some(claim) = claims.next_if(|claim| claim.at.0 as f64 <= moment) {
                 now = claim.bytes.0;
             }
-            (format!("{:.3}", moment / 1e6), 100.0 * now as f64 / size)
+            (self::moment(point, total, points), 100.0 * now as f64 / size)
         });
         let values: Vec<_> = values.collect();
         Series::new(format!("{} {at}", Level::name_of(machine.levels().last().copied())), values)
@@ -370,6 +378,20 @@ mod tests {
         let at = |worker: usize, moment: usize| plot.series[worker].points[moment].y;
         assert_eq!((at(0, 10), at(0, 900), at(1, 10)), (1.0, 0.0, 0.0));
         assert_eq!((at(3, 10), at(3, 900)), (0.0, 3.0));
+    }
+
+    #[test]
+    fn moments_differ_however_short_the_run() {
+        for total in [1.0, 100.0, 999_999.0, 1e6, 2_345_678.0, 1e12] {
+            for count in [MOMENTS, MOMENTS / 5] {
+                let all: Vec<String> = (0..count).map(|at| moment(at, total, count)).collect();
+                assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{total}");
+            }
+        }
+        assert_eq!(moment(500, 5e6, 1000), "2.500");
+        let look = look();
+        let plot = time_line(&look.machine, &look.runs[0]);
+        assert_ne!(plot.series[0].points[10].x, plot.series[0].points[11].x);
     }
 
     #[test]
