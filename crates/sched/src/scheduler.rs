@@ -160,6 +160,9 @@ impl Default for Capabilities {
 ///   cluster that has it.
 /// - Several workers may call any method at once.
 ///
+/// - Each job that was added is handed out once. Engines rely on that for memory safety: threads
+///   free a job once it has run, so the behaviour is undefined if `get` returns it again.
+///   `befit_testkit` tests this.
 /// An engine of one worker, which runs a root task with two children:
 ///
 /// ```

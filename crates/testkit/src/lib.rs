@@ -8,7 +8,8 @@
 //! - [`in_small_engine`] plays an engine in one thread, a strand of a random worker at a time. It
 //!   also asks for work in every way that the protocol knows;
 //! - [`in_simulator`] runs programs under the simulator, where every touch must be made once;
-//! - [`on_threads`] runs forks, scopes and spawned tasks on pools of real threads;
+//! - [`on_threads`] runs forks, scopes and spawned tasks on pools of real threads, and looks that
+//!   nothing is handed out more often than it was added;
 //! - [`on_both_engines`] runs one series-parallel program, whose sizes lie, in the simulator and on
 //!   threads, and looks that each strand runs once, after what it waits for, and nothing is left.
 //!
@@ -28,8 +29,12 @@
 mod series_parallel;
 mod simulated;
 mod small_engine;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod watch;
+
+use std::{fmt, time::Duration};
 
 use befit_machine::Machine;
 use befit_sched::{Counting, Options};
@@ -38,6 +43,9 @@ pub use self::{
     series_parallel::on_both_engines, simulated::in_simulator, small_engine::in_small_engine,
     threads::on_threads,
 };
+
+/// A computation on threads takes milliseconds. One that takes so long hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One random case: a machine, options, and what else its seed gives.
 struct Case {
@@ -72,11 +80,17 @@ impl Case {
     }
 }
 
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seed, machine, options) = (self.seed, &self.machine.name, self.options);
+        write!(f, "seed {seed}, on {machine}, {options:?}")
+    }
+}
+
 impl Drop for Case {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let (seed, machine, options) = (self.seed, &self.machine.name, self.options);
-            eprintln!("the case that failed: seed {seed}, on {machine}, {options:?}");
+            eprintln!("the case that failed: {self}");
         }
     }
 }

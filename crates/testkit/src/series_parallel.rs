@@ -17,12 +17,9 @@ use befit_sched::Policy;
 use befit_sim::Settings;
 
 use crate::{
-    Case,
+    Case, PATIENCE,
     watch::{Waiting, Watched},
 };
-
-/// A computation takes milliseconds. One that takes so long hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a random series-parallel program for each seed, in the simulator and on a pool of one to
 /// eight threads. The sizes that its tasks declare have nothing to do with what they touch.
@@ -30,33 +27,49 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// # Panics
 /// Where a strand does not run exactly once, begins before something has ended that it waits for,
 /// is handed out more often than it became ready, or is left; or where a program does not come to
-/// its end.
+/// its end. What is handed out too often on threads ends the process, as
+/// [`on_threads`](crate::on_threads) says.
 pub fn on_both_engines<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64>) {
     for seed in seeds {
-        let mut case = Case::new(seed);
-        let mut strands = 0;
-        let part = Part::random(&mut case.random, 6, &mut strands);
-        let watched = || Watched { policy: policy.clone(), waiting: Waiting::default() };
-        simulate(&case, watched(), &part, strands);
-        let threads = case.random.usize(1..9);
-        let on_threads = watched();
-        let waiting = on_threads.waiting.clone();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .machine(case.machine.clone())
-            .options(case.options)
-            .policy(on_threads)
-            .build()
-            .expect("a pool under the policy");
-        let ran = run(pool, part.clone(), strands);
-        part.check(&ran);
-        assert_eq!(waiting.left(), [""; 0], "nothing is left");
+        let (mut case, part, strands) = program(seed);
+        simulate(&case, policy, &part, strands);
+        on_pool(&mut case, policy, &part, strands, PATIENCE);
     }
+}
+
+/// The case of a seed, and its program with the number of its strands.
+pub(crate) fn program(seed: u64) -> (Case, Part, u32) {
+    let mut case = Case::new(seed);
+    let mut strands = 0;
+    let part = Part::random(&mut case.random, 6, &mut strands);
+    (case, part, strands)
+}
+
+/// The half on threads. A computation that takes longer than `patience` hangs.
+pub(crate) fn on_pool<P: Policy + Clone + 'static>(
+    case: &mut Case,
+    policy: &P,
+    part: &Part,
+    strands: u32,
+    patience: Duration,
+) {
+    let watched = Watched { policy: policy.clone(), waiting: Waiting::on_threads(case) };
+    let waiting = watched.waiting.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(case.random.usize(1..9))
+        .machine(case.machine.clone())
+        .options(case.options)
+        .policy(watched)
+        .build()
+        .expect("a pool under the policy");
+    let ran = run(pool, part.clone(), strands, patience);
+    part.check(&ran);
+    assert_eq!(waiting.left(), [""; 0], "nothing is left");
 }
 
 /// A part of a program.
 #[derive(Clone, Debug)]
-enum Part {
+pub(crate) enum Part {
     /// A strand, by number, which does so many operations.
     Strand(u32, u32),
     /// One after the other.
@@ -156,7 +169,9 @@ fn lie(random: &mut fastrand::Rng) -> Option<u64> {
     }
 }
 
-fn simulate<P: Policy + Clone>(case: &Case, watched: Watched<P>, part: &Part, strands: u32) {
+/// The half in virtual time.
+pub(crate) fn simulate<P: Policy + Clone>(case: &Case, policy: &P, part: &Part, strands: u32) {
+    let watched = Watched { policy: policy.clone(), waiting: Waiting::default() };
     let meta = Meta { name: "series-parallel".into(), line_size: Bytes(64), filter: 8 };
     let mut builder = ProgramBuilder::new(meta);
     part.build(&mut builder, &mut 0);
@@ -191,7 +206,7 @@ impl Clock {
 }
 
 /// Runs the program on the pool; returns when each strand began and ended.
-fn run(pool: ThreadPool, part: Part, strands: u32) -> Vec<(u64, u64)> {
+fn run(pool: ThreadPool, part: Part, strands: u32, patience: Duration) -> Vec<(u64, u64)> {
     let (sender, receiver) = mpsc::channel();
     let computation = thread::spawn(move || {
         let strands = (0..strands).map(|_| Default::default()).collect();
@@ -202,7 +217,7 @@ fn run(pool: ThreadPool, part: Part, strands: u32) -> Vec<(u64, u64)> {
         let _ = sender.send(());
         clock
     });
-    if receiver.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+    if receiver.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
         panic!("the computation ends");
     }
     let clock = computation.join().expect("the computation does not panic");

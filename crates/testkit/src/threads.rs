@@ -13,34 +13,44 @@ use std::{
 use befit::{ThreadPoolBuilder, fit, join, scope};
 use befit_sched::Policy;
 
-use crate::Case;
-
-/// A computation takes milliseconds. One that takes so long hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::{
+    Case, PATIENCE,
+    watch::{Waiting, Watched},
+};
 
 /// Runs a random tree of tasks for each seed, on a pool of one to eight threads.
 ///
 /// # Panics
-/// Where a task does not run exactly once, or the computation does not come to its end.
+/// Where a task does not run exactly once, or the computation does not come to its end. Where a
+/// job is handed out more often than it was added, a thread of the pool panics before it runs the
+/// job again: the message and the seed are printed, and the process ends.
 pub fn on_threads<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64>) {
-    for seed in seeds {
-        let mut case = Case::new(seed);
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(case.random.usize(1..9))
-            .machine(case.machine.clone())
-            .options(case.options)
-            .policy(policy.clone())
-            .build()
-            .expect("a pool under the policy");
-        let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || {
-            let ran = AtomicUsize::new(0);
-            let tasks = pool.install(|| task(seed, 7, 4 << 20, &ran));
-            sender.send((ran.into_inner(), tasks))
-        });
-        let (ran, tasks) = receiver.recv_timeout(PATIENCE).expect("the computation ends");
-        assert_eq!(ran, tasks, "each task runs once");
-    }
+    seeds.for_each(|seed| within(policy, seed, PATIENCE));
+}
+
+/// As [`on_threads`] with one seed, where a computation that takes longer than `patience` hangs.
+pub(crate) fn within<P: Policy + Clone + 'static>(policy: &P, seed: u64, patience: Duration) {
+    let mut case = Case::new(seed);
+    // A pool frees a job once it has run: one that it is given again is memory of nobody.
+    let watched = Watched { policy: policy.clone(), waiting: Waiting::on_threads(&case) };
+    let waiting = watched.waiting.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(case.random.usize(1..9))
+        .machine(case.machine.clone())
+        .options(case.options)
+        .policy(watched)
+        .build()
+        .expect("a pool under the policy");
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let ran = AtomicUsize::new(0);
+        let tasks = pool.install(|| task(seed, 7, 4 << 20, &ran));
+        drop(pool);
+        sender.send((ran.into_inner(), tasks))
+    });
+    let (ran, tasks) = receiver.recv_timeout(patience).expect("the computation ends");
+    assert_eq!(ran, tasks, "each task runs once");
+    assert_eq!(waiting.left(), [""; 0], "nothing is left");
 }
 
 /// A task of `size` bytes, all that it does given by `seed`. Returns how many tasks it makes,

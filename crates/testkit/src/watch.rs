@@ -11,13 +11,24 @@ use befit_sched::{
     Tiers,
 };
 
+use crate::Case;
+
 /// What was added and not yet handed out: how often, by the job as text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Waiting(Arc<Mutex<HashMap<String, u32>>>);
+pub(crate) struct Waiting {
+    jobs: Arc<Mutex<HashMap<String, u32>>>,
+    /// The case, where a panic may end the process before the case itself can be printed.
+    case: Option<Arc<str>>,
+}
 
 impl Waiting {
+    /// Of a pool: a panic of its threads in the policy ends the process.
+    pub(crate) fn on_threads(case: &Case) -> Self {
+        Self { case: Some(case.to_string().into()), ..Self::default() }
+    }
+
     fn with<R>(&self, change: impl FnOnce(&mut HashMap<String, u32>) -> R) -> R {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.jobs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Everything that still waits.
@@ -70,6 +81,9 @@ impl<T: Handle> Scheduler<T> for Watching<T> {
             }
             left
         });
+        if let (None, Some(case)) = (left, &self.waiting.case) {
+            eprintln!("the case that failed: {case}");
+        }
         assert!(left.is_some(), "{job} is handed out more often than it was added");
         Some(ready)
     }

@@ -306,8 +306,8 @@ impl Worker {
             }
         };
         self.counters().times.begin();
-        // SAFETY: the policy returns each job once, as an outbox does, and this is a thread of the
-        // pool that it was given to.
+        // SAFETY: a policy returns each job once, as the protocol of `Scheduler` demands, and so
+        // does an outbox; this is a thread of the pool that it was given to.
         unsafe { ready.job.execute(&ended) };
     }
 

@@ -1,0 +1,174 @@
+//! The kit sees a policy that breaks a promise.
+
+use std::{
+    env,
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    time::Duration,
+};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_sched::{
+    Ask, Capabilities, Env, ForkOrder, Handle, Options, Policy, Ready, Scheduler, SchedulerKind,
+    TaskInfo,
+};
+
+use crate::{in_simulator, in_small_engine, series_parallel, threads};
+
+/// A computation on threads that takes longer hangs: it is known to lose a task.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// Work stealing, with a fault in the fifth task.
+#[derive(Clone, Copy, Debug)]
+enum Broken {
+    LosesIt,
+    /// It says that it may refuse.
+    MayRefuseAndLosesIt,
+    AddsItTwice,
+    /// It is bound to the cluster that has the highest number.
+    BindsItElsewhere,
+}
+
+#[derive(Debug)]
+struct Faulty<T> {
+    ws: Box<dyn Scheduler<T>>,
+    fault: Broken,
+    last: ClusterId,
+    added: AtomicU32,
+}
+
+impl Policy for Broken {
+    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        let ws = SchedulerKind::Ws.build(machine, options);
+        let last = ClusterId(machine.clusters().len() as u32 - 1);
+        Box::new(Faulty { ws, fault: *self, last, added: AtomicU32::new(0) })
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Faulty<T> {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let may_refuse = matches!(self.fault, Broken::MayRefuseAndLosesIt);
+        // All that is forked and spawned comes here, so there is a fifth task.
+        let usual = self.ws.capabilities();
+        Capabilities { may_refuse, sees_forks: true, own_newest_first: false, ..usual }
+    }
+
+    fn fork_order(&self, _: &TaskInfo) -> ForkOrder {
+        ForkOrder::ParentFirst
+    }
+
+    fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        if self.added.fetch_add(1, Relaxed) == 4 {
+            match self.fault {
+                Broken::LosesIt | Broken::MayRefuseAndLosesIt => return ClusterId::ROOT,
+                Broken::AddsItTwice => _ = self.ws.add(w, ready, env),
+                Broken::BindsItElsewhere => ready.task.anchor = self.last,
+            }
+        }
+        self.ws.add(w, ready, env)
+    }
+
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.ws.get(w, ask, env)
+    }
+}
+
+#[test]
+#[should_panic(expected = "what is ready and accepted is found")]
+fn a_lost_task_is_missed_in_the_small_engine() {
+    in_small_engine(&Broken::MayRefuseAndLosesIt, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "a policy that may not refuse gives an idle worker what is ready")]
+fn a_refusal_by_a_policy_that_may_not_is_noticed() {
+    in_small_engine(&Broken::LosesIt, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "the program ends: Stuck")]
+fn a_lost_task_leaves_the_simulator_stuck() {
+    in_simulator(&Broken::LosesIt, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "a strand is handed out once")]
+fn a_task_that_is_handed_out_twice_is_seen() {
+    in_small_engine(&Broken::AddsItTwice, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "more often than it was added")]
+fn a_task_that_is_handed_out_twice_is_seen_by_the_watcher_in_virtual_time() {
+    for seed in 0..20 {
+        let (case, part, strands) = series_parallel::program(seed);
+        series_parallel::simulate(&case, &Broken::AddsItTwice, &part, strands);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the program ends")]
+fn a_lost_task_is_missed_by_the_watcher_in_virtual_time() {
+    for seed in 0..20 {
+        let (case, part, strands) = series_parallel::program(seed);
+        series_parallel::simulate(&case, &Broken::LosesIt, &part, strands);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the computation ends")]
+fn a_lost_task_is_missed_in_a_series_parallel_program_on_threads() {
+    for seed in 0..20 {
+        let (mut case, part, strands) = series_parallel::program(seed);
+        series_parallel::on_pool(&mut case, &Broken::LosesIt, &part, strands, SHORT);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the computation ends")]
+fn a_lost_task_is_missed_on_threads() {
+    (0..20).for_each(|seed| threads::within(&Broken::LosesIt, seed, SHORT));
+}
+
+/// Runs the ignored test of that name in a process of its own, and looks that it fails because a
+/// job is handed out twice, and says which case did so.
+fn dies_of_a_second_hand_out(test: &str) {
+    let mut command = Command::new(env::current_exe().unwrap());
+    let output = command.args(["--exact", test, "--nocapture", "--ignored"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("is handed out more often than it was added"), "{said}");
+    let seed = said.split("the case that failed: seed ").nth(1).expect("the seed is printed");
+    assert!(seed.starts_with(|c: char| c.is_ascii_digit()), "{said}");
+}
+
+#[test]
+fn a_task_that_is_handed_out_twice_on_threads_ends_the_process_with_its_seed() {
+    dies_of_a_second_hand_out("tests::hands_out_twice_on_threads");
+    dies_of_a_second_hand_out("tests::hands_out_twice_in_a_series_parallel_program");
+}
+
+#[test]
+#[ignore = "ends the process: another test runs it"]
+fn hands_out_twice_on_threads() {
+    (0..20).for_each(|seed| threads::within(&Broken::AddsItTwice, seed, SHORT));
+}
+
+#[test]
+#[ignore = "ends the process: another test runs it"]
+fn hands_out_twice_in_a_series_parallel_program() {
+    for seed in 0..20 {
+        let (mut case, part, strands) = series_parallel::program(seed);
+        series_parallel::on_pool(&mut case, &Broken::AddsItTwice, &part, strands, SHORT);
+    }
+}
+
+#[test]
+#[should_panic(expected = "anchored property")]
+fn a_task_outside_its_cluster_is_seen() {
+    in_small_engine(&Broken::BindsItElsewhere, 0..20);
+}
