@@ -60,8 +60,10 @@ pub struct Ask<'a, T> {
     pub before_sleep: bool,
     /// For so long nothing has become ready and nothing has ended, though tasks wait that the
     /// worker was refused: maybe those that run wait for them. So the worker may have whatever is
-    /// ready, though it breaks a promise of the policy about places or space. Zero if less than a
-    /// twentieth of a second has passed.
+    /// ready, though it breaks a promise of the policy about places or space. What it is given must
+    /// have an anchor above the worker all the same: a task that was bound to another cluster is
+    /// then anchored at the root, for example. Zero if less than a twentieth of a second has
+    /// passed.
     pub still_for: Duration,
 }
 
@@ -158,11 +160,11 @@ impl Default for Capabilities {
 /// - Where `get` returns `None` to an ask for anything, nothing that this worker may run is ready.
 ///   The engine need not ask again for it until a later `add`, `done` or `task_ended` names a
 ///   cluster that has it.
-/// - Several workers may call any method at once.
-///
 /// - Each job that was added is handed out once. Engines rely on that for memory safety: threads
 ///   free a job once it has run, so the behaviour is undefined if `get` returns it again.
 ///   `befit_testkit` tests this.
+/// - Several workers may call any method at once.
+///
 /// An engine of one worker, which runs a root task with two children:
 ///
 /// ```
