@@ -15,17 +15,21 @@ const MOST: usize = 400;
 /// For how many milliseconds nothing may have happened, as an idle worker says.
 const STILL_FOR: [u64; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 500];
 
-/// Runs a random computation for each seed, one strand of a random worker at a time.
+/// Runs a random computation for each seed, one strand of a random worker at a time. As in a pool
+/// of few threads, sometimes only the first workers of the machine run anything.
 ///
 /// # Panics
 /// Where a promise is broken, or nothing moves while tasks are left.
 pub fn in_small_engine<P: Policy>(policy: &P, seeds: Range<u64>) {
     for seed in seeds {
-        let case = Case::new(seed);
+        let mut case = Case::new(seed);
         let scheduler = policy.build(&case.machine, case.options);
+        let all = case.machine.workers().len();
+        let threads = if case.random.u8(..4) == 0 { case.random.usize(1..=all) } else { all };
+        scheduler.has_threads(threads as u32);
         Engine {
             env: QuietEnv(fastrand::Rng::with_seed(seed)),
-            running: vec![None; case.machine.workers().len()],
+            running: vec![None; threads],
             tasks: Vec::new(),
             scheduler,
             case,
@@ -49,7 +53,7 @@ struct Engine {
     case: Case,
     scheduler: Box<dyn Scheduler<usize>>,
     tasks: Vec<Live>,
-    /// Per worker: what it runs.
+    /// Per worker that has a thread: what it runs.
     running: Vec<Option<Ready<usize>>>,
     env: QuietEnv,
 }

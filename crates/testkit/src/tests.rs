@@ -172,3 +172,47 @@ fn hands_out_twice_in_a_series_parallel_program() {
 fn a_task_outside_its_cluster_is_seen() {
     in_small_engine(&Broken::BindsItElsewhere, 0..20);
 }
+
+/// Work stealing that insists on having been told how many workers run anything.
+#[derive(Clone, Copy, Debug)]
+struct Told;
+
+#[derive(Debug)]
+struct ToldFirst<T> {
+    ws: Box<dyn Scheduler<T>>,
+    workers: AtomicU32,
+}
+
+impl Policy for Told {
+    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        let ws = SchedulerKind::Ws.build(machine, options);
+        Box::new(ToldFirst { ws, workers: AtomicU32::new(0) })
+    }
+}
+
+impl<T: Handle> Scheduler<T> for ToldFirst<T> {
+    fn name(&self) -> &'static str {
+        "told"
+    }
+
+    fn has_threads(&self, workers: u32) {
+        assert_eq!(self.workers.swap(workers, Relaxed), 0, "said once");
+    }
+
+    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        assert!(w.0 < self.workers.load(Relaxed), "only workers with threads call");
+        self.ws.add(w, ready, env)
+    }
+
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        assert!(w.0 < self.workers.load(Relaxed), "only workers with threads call");
+        self.ws.get(w, ask, env)
+    }
+}
+
+#[test]
+fn every_engine_says_first_how_many_workers_run_anything() {
+    in_small_engine(&Told, 0..20);
+    in_simulator(&Told, 0..5);
+    threads::on_threads(&Told, 0..5);
+}

@@ -135,6 +135,7 @@ impl<'a> Engine<'a> {
             forking: Ticks::default(),
         });
         let scheduler = settings.scheduler.build(machine, settings.options);
+        scheduler.has_threads(machine.workers().len() as u32);
         let capabilities = scheduler.capabilities();
         let places = machine.workers().iter().filter(|_| capabilities.places_by_size);
         let thresholds = (0..).map(WorkerId).zip(places).map(|(w, _)| {
