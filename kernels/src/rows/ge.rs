@@ -52,7 +52,7 @@ fn solve<E: Element>(
             eliminate(&mut a, n, column, branching);
         }
     }));
-    array::check_near(substitute(&a, n, sums).into_iter(), |_| 1.0)
+    array::check_near(substitute(&a, n, sums).into_iter(), |_| 1.0, 1e-9)
 }
 
 /// Makes the column zero below the diagonal, and leaves the factors there.

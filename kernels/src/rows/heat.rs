@@ -46,11 +46,8 @@ fn solve<E: Element>(
 ) -> Result<(), KernelError> {
     let rows = input.n;
     let iterations = input.iterations.unwrap_or(default_iterations(rows));
-    let mode = Plate { rows: rows.max(2) };
-    let begin = |i: usize| {
-        let (row, column) = (i / COLUMNS, i % COLUMNS);
-        E::new(Plate::plane(row, column) + mode.wave(row, column))
-    };
+    let plate = Plate::new(rows);
+    let begin = |i: usize| E::new(plate.with_wave(1.0, i / COLUMNS, i % COLUMNS));
     let elements = rows.checked_mul(COLUMNS).ok_or(KernelError::TooLarge { n: rows })?;
     let mut from = array::filled(elements, begin)?;
     let mut to = array::filled(elements, begin)?;
@@ -60,11 +57,18 @@ fn solve<E: Element>(
             std::mem::swap(&mut from, &mut to);
         }
     }));
-    let left = mode.factor().powi(iterations as i32);
-    array::check_near(from.iter().map(|e| e.get()), |i| {
-        let (row, column) = (i / COLUMNS, i % COLUMNS);
-        Plate::plane(row, column) + left * mode.wave(row, column)
-    })
+    check(&plate, iterations, from.iter().map(|e| e.get()))
+}
+
+/// Checks the elements after so many passes, from the first one on.
+fn check(
+    plate: &Plate,
+    passes: usize,
+    found: impl Iterator<Item = f64>,
+) -> Result<(), KernelError> {
+    let height = plate.height_after(passes);
+    let expected = |i: usize| plate.with_wave(height, i / COLUMNS, i % COLUMNS);
+    array::check_near(found, expected, plate.tolerance(passes))
 }
 
 fn pass<E: Element>(from: &[E], to: &mut [E], branching: Branching) {
@@ -89,5 +93,26 @@ fn average<E: Element>(from: &[E], at: usize, row: &mut [E]) {
         row[j] = E::new(
             0.25 * (above[j].get() + below[j].get() + here[j - 1].get() + here[j + 1].get()),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaf_at_the_edge_that_missed_a_pass_is_refused_whatever_the_number_of_rows() {
+        for rows in [1024, 1_000_000, 100_000_000] {
+            let (plate, passes) = (Plate::new(rows), default_iterations(rows));
+            // A leaf has four rows at least.
+            let leaf = |passes: usize| {
+                let height = plate.height_after(passes);
+                let plate = &plate;
+                (0..4 * COLUMNS).map(move |i| plate.with_wave(height, i / COLUMNS, i % COLUMNS))
+            };
+            assert_eq!(check(&plate, passes, leaf(passes)), Ok(()));
+            assert!(check(&plate, passes, leaf(passes - 1)).is_err(), "{rows} rows");
+            assert!(check(&plate, passes, leaf(0)).is_err(), "{rows} rows");
+        }
     }
 }

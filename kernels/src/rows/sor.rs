@@ -66,11 +66,10 @@ fn solve<E: Element>(
 ) -> Result<(), KernelError> {
     let rows = input.n;
     let iterations = input.iterations.unwrap_or(default_iterations(rows));
-    let mode = Plate { rows: rows.max(2) };
+    let plate = Plate::new(rows);
     let begin = |colour: Colour| {
         array::filled(rows.checked_mul(WIDTH).ok_or(KernelError::TooLarge { n: rows })?, |i| {
-            let (row, column) = colour.place(i);
-            E::new(Plate::plane(row, column) + mode.wave(row, column))
+            E::new(at(&plate, colour, 1.0, i))
         })
     };
     let (mut red, mut black) = (begin(Colour::Red)?, begin(Colour::Black)?);
@@ -80,19 +79,35 @@ fn solve<E: Element>(
             pass(Colour::Black, &mut black, &red, branching);
         }
     }));
-    let (mut of_red, mut of_black) = (1.0, 1.0);
+    check(&plate, iterations, Colour::Red, red.iter().map(|e| e.get()))?;
+    check(&plate, iterations, Colour::Black, black.iter().map(|e| e.get()))
+}
+
+/// Checks the elements of a colour after so many iterations, from the first one on.
+fn check(
+    plate: &Plate,
+    iterations: usize,
+    colour: Colour,
+    found: impl Iterator<Item = f64>,
+) -> Result<(), KernelError> {
+    let height = heights(plate, iterations)[colour as usize];
+    array::check_near(found, |i| at(plate, colour, height, i), plate.tolerance(iterations))
+}
+
+/// The heights of the wave, red and black, after so many iterations.
+fn heights(plate: &Plate, iterations: usize) -> [f64; 2] {
+    let (mut red, mut black) = (1.0, 1.0);
     for _ in 0..iterations {
-        of_red += OMEGA * (mode.factor() * of_black - of_red);
-        of_black += OMEGA * (mode.factor() * of_red - of_black);
+        red += OMEGA * (plate.factor() * black - red);
+        black += OMEGA * (plate.factor() * red - black);
     }
-    let check = |colour: Colour, found: &[E], height: f64| {
-        array::check_near(found.iter().map(|e| e.get()), |i| {
-            let (row, column) = colour.place(i);
-            Plate::plane(row, column) + height * mode.wave(row, column)
-        })
-    };
-    check(Colour::Red, &red, of_red)?;
-    check(Colour::Black, &black, of_black)
+    [red, black]
+}
+
+/// Element `i` of a colour whose wave has that height.
+fn at(plate: &Plate, colour: Colour, height: f64, i: usize) -> f64 {
+    let (row, column) = colour.place(i);
+    plate.with_wave(height, row, column)
 }
 
 fn pass<E: Element>(colour: Colour, own: &mut [E], other: &[E], branching: Branching) {
@@ -121,5 +136,29 @@ fn relax<E: Element>(colour: Colour, at: usize, row: &mut [E], other: &[E]) {
         let sides = here[j + shift - 1].get() + here[j + shift].get();
         let mean = 0.25 * (above[j].get() + below[j].get() + sides);
         row[j] = E::new(row[j].get() + OMEGA * (mean - row[j].get()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaf_at_the_edge_that_missed_a_pass_is_refused_whatever_the_number_of_rows() {
+        for rows in [1024, 1_000_000, 100_000_000] {
+            let (plate, iterations) = (Plate::new(rows), default_iterations(rows));
+            for colour in [Colour::Red, Colour::Black] {
+                // A leaf has four rows at least.
+                let leaf = |iterations: usize| {
+                    let height = heights(&plate, iterations)[colour as usize];
+                    let plate = &plate;
+                    (0..4 * WIDTH).map(move |i| at(plate, colour, height, i))
+                };
+                let check = |found| check(&plate, iterations, colour, found);
+                assert_eq!(check(leaf(iterations)), Ok(()));
+                assert!(check(leaf(iterations - 1)).is_err(), "{rows} rows");
+                assert!(check(leaf(0)).is_err(), "{rows} rows");
+            }
+        }
     }
 }
