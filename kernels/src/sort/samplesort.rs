@@ -8,8 +8,10 @@
 //! cache size and moves each element twice, whatever their number.
 //!
 //! Declared sizes: a part of a step touches its elements in both arrays, 2 · 8 bytes each, and its
-//! part of the table of cuts, 4 bytes each. Bringing a piece together reads whole lines where the
-//! piece has parts of them.
+//! part of the table of cuts, 4 bytes each. The table stands row by row. So a part of k buckets
+//! reads 4k bytes of it for each row, far from the next row's, and a line more than those fill;
+//! counting them writes k sizes of 8 bytes. Bringing pieces together reads a line more of each row
+//! of elements, too.
 
 use befit::{ThreadPool, fit, join};
 
@@ -20,6 +22,8 @@ use crate::{BOOKKEEPING, Input, KernelError, cut_off};
 const PIECE: usize = 8;
 /// Elements of the sample for each bucket.
 const OVERSAMPLING: usize = 8;
+/// A cache line.
+const LINE: usize = 64;
 
 /// Sorts `input.n` random doubles.
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
@@ -127,6 +131,11 @@ impl Rows<'_> {
         })
     }
 
+    /// Bytes that reading the cuts of so many buckets touches.
+    fn cuts(self, rows: usize, buckets: usize) -> usize {
+        rows * (LINE + buckets * size_of::<u32>())
+    }
+
     /// The sizes of the buckets from `first` on.
     fn sum(self, ends: &[u32], first: usize, sizes: &mut [usize]) {
         let rows = ends.len() / self.buckets;
@@ -143,7 +152,7 @@ impl Rows<'_> {
         }
         let middle = sizes.len() / 2;
         let (sizes1, sizes2) = sizes.split_at_mut(middle);
-        let bytes = |buckets: usize| buckets * (rows * size_of::<u32>() + size_of::<usize>());
+        let bytes = |buckets: usize| self.cuts(rows, buckets) + buckets * size_of::<usize>();
         let (bytes1, bytes2) = (bytes(sizes1.len()), bytes(sizes2.len()));
         let strand = |bytes: usize, buckets: usize| {
             if is_serial(buckets) { bytes } else { BOOKKEEPING }
@@ -183,7 +192,7 @@ impl Rows<'_> {
         let rows = ends.len() / self.buckets;
         // A line more of each row: pieces seldom begin where lines do.
         let size = |to: &[f64], buckets: usize| {
-            2 * size_of_val(to) + rows * (64 + buckets * size_of::<u32>())
+            2 * size_of_val(to) + rows * LINE + self.cuts(rows, buckets)
         };
         let (size1, size2) = (size(to1, sizes1.len()), size(to2, sizes2.len()));
         let strand = |size: usize, to: &[f64], buckets: usize| {
@@ -247,6 +256,24 @@ mod tests {
         let mut sizes = [0; 2];
         crate::pool().install(|| rows.sum(&ends, 0, &mut sizes));
         assert_eq!(sizes, [7 * 5, 7 * 5]);
+    }
+
+    #[test]
+    fn the_declared_size_of_reading_cuts_is_that_of_the_lines_it_touches() {
+        // Nearly as of 10⁸ elements, but rows begin anywhere in a line.
+        let (count, buckets) = (1250, 10_007);
+        let rows = Rows { row: PIECE * buckets, buckets, part: SERIAL_BELOW, pivots: &[] };
+        for (first, read) in [(0, 1), (1, 1), (16, 13), (15, 17), (4999, 100)] {
+            // With the end before the first bucket, where it begins.
+            let ends = |row: usize| {
+                let at = |bucket: usize| (row * buckets + bucket) * size_of::<u32>() / LINE;
+                at(first.max(1) - 1)..=at(first + read - 1)
+            };
+            let lines: std::collections::HashSet<_> = (0..count).flat_map(ends).collect();
+            let (declared, touched) = (rows.cuts(count, read), LINE * lines.len());
+            let near = touched - touched / 100..=touched + touched / 10;
+            assert!(near.contains(&declared), "{first}, {read}: {declared}, {touched}");
+        }
     }
 
     #[test]
