@@ -97,8 +97,10 @@ pub struct Input {
     /// The seed of its random numbers.
     pub seed: u64,
     /// Divides the cut-offs below which one thread does the work. 1 on a machine; more for a small
-    /// model of a large run: with n and the caches divided by it too, the task tree is that of the
-    /// large run.
+    /// model of a large run: with n and the caches divided by it too, the task tree of `rrm`,
+    /// `rgm`, `rgm-leaf`, `quicksort`, `aware-samplesort`, `quadtree` and `matmul` is that of the
+    /// large run. `samplesort` has √n buckets, so fewer in a model. The other kernels have leaves
+    /// of a fixed size, which this does not divide.
     pub shrink: usize,
     /// The number of passes over the data, for kernels that can make any number; without it, their
     /// own number.

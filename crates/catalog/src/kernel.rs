@@ -114,8 +114,12 @@ impl Kernel {
             .ok_or_else(|| CatalogError::Unknown(name.to_owned()))
     }
 
-    /// The default n divided by `shrink`, or the n that goes with as many times less data.
+    /// The default n divided by `shrink`, or the n that goes with as many times less data. The
+    /// default n itself where it stands in an exponent: a part of it would be next to no work.
     pub fn shrunk_n(&self, shrink: usize) -> usize {
+        if EXPONENTIAL.contains(&self.name) {
+            return self.default_n;
+        }
         let shrink = shrink.max(1);
         let divisor = if SQUARES.contains(&self.name) { shrink.isqrt() } else { shrink };
         (self.default_n / divisor).max(1)
@@ -170,6 +174,14 @@ mod tests {
         }
         let heat = Kernel::find("heat").unwrap();
         assert_eq!(heat.shrunk_n(16), heat.default_n / 16);
+    }
+
+    #[test]
+    fn an_n_that_stands_in_an_exponent_is_not_shrunk() {
+        for name in ["queens", "knapsack"] {
+            let kernel = Kernel::find(name).unwrap();
+            assert_eq!(kernel.shrunk_n(16), kernel.default_n, "{name}");
+        }
     }
 
     #[test]

@@ -219,7 +219,9 @@ struct PlanArgs {
     #[arg(long, value_name = "COUNT", value_parser = whole::<u32>)]
     cores: Option<u32>,
     /// A model K times smaller: caches, scheduling costs and a kernel's size and cut-offs divided
-    /// by K [default: 1, or 16 for kernels whose usual size is too large to simulate]
+    /// by K. The size of queens and knapsack stays, and so do cut-offs that are fixed:
+    /// docs/space-bounded.md says which kernels have the task tree of the large run [default: 1,
+    /// or 16 for kernels whose usual size is too large to simulate]
     #[arg(long, value_name = "K", value_parser = positive)]
     shrink: Option<u32>,
     /// Concludes from the comparison alone: simulates nothing else to find out what may help
