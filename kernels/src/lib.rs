@@ -50,6 +50,13 @@ pub enum KernelError {
         /// The size asked for.
         n: usize,
     },
+    /// The right result is known of smaller inputs only.
+    AtMost {
+        /// The size asked for.
+        n: usize,
+        /// The largest that there may be.
+        most: usize,
+    },
     /// The result is not what it must be: the scheduler, or befit, has a defect.
     WrongResult {
         /// Where.
@@ -72,8 +79,13 @@ impl fmt::Display for KernelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { n } => {
-                write!(f, "there is not enough memory for n = {n}; give a smaller --n")
+                write!(
+                    f,
+                    "there is not enough memory for n = {n}; give a smaller --n, or smaller \
+                     settings"
+                )
             }
+            Self::AtMost { n, most } => write!(f, "n = {n} is too many: {most} at most"),
             Self::WrongResult { index, found, expected } => {
                 write!(f, "wrong result: element {index} is {found}, must be {expected}")
             }
@@ -126,14 +138,14 @@ fn cut_off(elements: usize, shrink: usize) -> usize {
 ///
 /// # Errors
 /// [`KernelError::WrongResult`] and its like if the result is wrong, [`KernelError::TooLarge`] if
-/// there is not enough memory.
+/// there is not enough memory, [`KernelError::AtMost`] if the kernel takes no input so large.
 ///
 /// # Panics
 /// If the catalog has a kernel that is not here (a test runs all of them).
 pub fn run(variant: &Variant, pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let settings = &variant.settings;
     let input = rows::with_settings(input, settings);
-    match variant.kernel.name {
+    let result = match variant.kernel.name {
         "rrm" => rrm::run(pool, input),
         "rgm" => rgm::run(pool, input, rgm::Source::Range),
         "rgm-leaf" => rgm::run(pool, input, rgm::Source::Leaf),
@@ -157,7 +169,12 @@ pub fn run(variant: &Variant, pool: &ThreadPool, input: Input) -> Result<(), Ker
         "ga" => ga::run(pool, input),
         "knapsack" => knapsack::run(pool, input),
         name => unreachable!("the catalog's {name} is missing"),
-    }
+    };
+    result.map_err(|error| match error {
+        // The array that did not fit has some other number of elements.
+        KernelError::TooLarge { .. } => KernelError::TooLarge { n: input.n },
+        other => other,
+    })
 }
 
 /// The pool of the tests.
@@ -247,6 +264,23 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_the_input_as_it_was_given() {
+        let pool = pool();
+        // Of squares and of windows the elements can be counted, but no memory has room for them.
+        for (name, n) in [
+            ("mandelbrot", 1 << 31),
+            ("matmul", 1 << 31),
+            ("matmul", usize::MAX),
+            ("heat", 1 << 53),
+            ("array-windows:overlap=none", 1 << 50),
+        ] {
+            let input = Input { n, seed: 1, ..Input::default() };
+            let error = run(&Variant::find(name).unwrap(), &pool, input).unwrap_err();
+            assert_eq!(error, KernelError::TooLarge { n }, "{name}");
         }
     }
 

@@ -34,7 +34,8 @@ const PARALLEL: u32 = 4;
 
 /// Runs it with `input.n` queens, 18 at most; the seed makes no difference.
 pub(crate) fn run(pool: &ThreadPool, Input { n, .. }: Input) -> Result<(), KernelError> {
-    let known = *SOLUTIONS.get(n).ok_or(KernelError::TooLarge { n })?;
+    let most = SOLUTIONS.len() - 1;
+    let known = *SOLUTIONS.get(n).ok_or(KernelError::AtMost { n, most })?;
     let found =
         pool.install(|| Board { all: (1 << n) - 1, columns: 0, left: 0, right: 0 }.solutions(0));
     array::check_number(n, found as f64, known as f64)
@@ -111,7 +112,9 @@ mod tests {
 
     #[test]
     fn too_many_queens_are_refused() {
-        let input = Input { n: 40, ..Input::default() };
-        assert_eq!(run(&crate::pool(), input), Err(KernelError::TooLarge { n: 40 }));
+        let input = Input { n: 19, ..Input::default() };
+        let error = run(&crate::pool(), input).unwrap_err();
+        assert_eq!(error, KernelError::AtMost { n: 19, most: 18 });
+        assert_eq!(error.to_string(), "n = 19 is too many: 18 at most");
     }
 }

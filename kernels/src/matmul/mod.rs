@@ -30,14 +30,14 @@ const SERIAL_UP_TO: usize = 128;
 pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     // Other cut-offs count elements of arrays; this one an order, with which data grow squared.
-    let leaf = leaf_order(input.n, (SERIAL_UP_TO / input.shrink.max(1).isqrt()).max(2));
-    let elements =
-        leaf.order.checked_mul(leaf.order).ok_or(KernelError::TooLarge { n: input.n })?;
-    let too_large = |_| KernelError::TooLarge { n: input.n };
+    let most = (SERIAL_UP_TO / input.shrink.max(1).isqrt()).max(2);
+    let too_large = KernelError::TooLarge { n: input.n };
+    let leaf = leaf_order(input.n, most).ok_or(too_large.clone())?;
+    let elements = leaf.order.checked_mul(leaf.order).ok_or(too_large)?;
     // Whole numbers, so small that all sums are exact.
-    let a = array::filled(elements, |_| f64::from(random.i32(-8..8))).map_err(too_large)?;
-    let b = array::filled(elements, |_| f64::from(random.i32(-8..8))).map_err(too_large)?;
-    let mut c = array::filled(elements, |_| 0.0).map_err(too_large)?;
+    let a = array::filled(elements, |_| f64::from(random.i32(-8..8)))?;
+    let b = array::filled(elements, |_| f64::from(random.i32(-8..8)))?;
+    let mut c = array::filled(elements, |_| 0.0)?;
     let work = || multiply(&a, &b, &mut c, leaf.rows);
     pool.install(fit(3 * size_of_val(&a[..]), work).strand(strand(elements, leaf.rows)));
     check(&a, &b, &c, leaf, &mut random)
@@ -52,14 +52,15 @@ struct Leaf {
     order: usize,
 }
 
-/// For a matrix of order `n` or little more, and leaves of at most `most` rows.
-fn leaf_order(n: usize, most: usize) -> Leaf {
+/// For a matrix of order `n` or little more, and leaves of at most `most` rows; `None` if there is
+/// no such number.
+fn leaf_order(n: usize, most: usize) -> Option<Leaf> {
     let mut halvings = 0;
     while n.div_ceil(1 << halvings) > most {
         halvings += 1;
     }
     let rows = n.div_ceil(1 << halvings).max(1);
-    Leaf { rows, order: rows << halvings }
+    Some(Leaf { rows, order: rows.checked_mul(1 << halvings)? })
 }
 
 /// Adds A·B to C, which have as many elements each; leaves have `rows` rows.
@@ -152,14 +153,20 @@ mod tests {
 
     #[test]
     fn an_order_that_can_be_halved_often_enough_is_kept() {
-        assert_eq!(leaf_order(5120, 128), Leaf { rows: 80, order: 5120 });
-        assert_eq!(leaf_order(129, 128), Leaf { rows: 65, order: 130 });
-        assert_eq!(leaf_order(0, 128), Leaf { rows: 1, order: 1 });
+        assert_eq!(leaf_order(5120, 128), Some(Leaf { rows: 80, order: 5120 }));
+        assert_eq!(leaf_order(129, 128), Some(Leaf { rows: 65, order: 130 }));
+        assert_eq!(leaf_order(0, 128), Some(Leaf { rows: 1, order: 1 }));
+    }
+
+    #[test]
+    fn an_order_beyond_all_numbers_is_none() {
+        assert_eq!(leaf_order(usize::MAX, 128), None);
+        assert_eq!(leaf_order(usize::MAX, 2), None);
     }
 
     #[test]
     fn a_wrong_product_is_found() {
-        let leaf = leaf_order(64, 16);
+        let leaf = leaf_order(64, 16).unwrap();
         let a: Vec<f64> = (0..64 * 64).map(|i| f64::from(i % 7)).collect();
         let mut c = vec![0.0; a.len()];
         multiply(&a, &a, &mut c, leaf.rows);
