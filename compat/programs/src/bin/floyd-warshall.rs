@@ -20,7 +20,7 @@ fn shortest_paths(distances: &mut [u32], n: usize) {
 }
 
 fn main() {
-    let n = befit_rayon_programs::size(512);
+    let n = befit_rayon_programs::size(512).max(1);
     let mut random = fastrand::Rng::with_seed(1);
     let mut distances = vec![NO_WAY; n * n];
     for from in 0..n {

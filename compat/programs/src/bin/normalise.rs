@@ -18,7 +18,7 @@ fn normalise(numbers: &mut [f64]) {
 }
 
 fn main() {
-    let n = befit_rayon_programs::size(16_000_000);
+    let n = befit_rayon_programs::size(16_000_000).max(1);
     let mut random = fastrand::Rng::with_seed(1);
     let mut numbers: Vec<f64> = (0..n).map(|_| random.f64()).collect();
     // One parallel region, which is what is timed.

@@ -18,7 +18,7 @@ fn skynet(first: u64, leaves: u64) -> u64 {
 }
 
 fn main() {
-    let n = size(1_000_000) as u64;
+    let n = size(1_000_000).max(1) as u64;
     assert_eq!(BRANCHES.pow(n.ilog10()), n, "n is a power of ten");
     // One parallel region, which is what is timed.
     let found = rayon::scope(|_| skynet(0, black_box(n)));
