@@ -14,6 +14,9 @@ pub enum CalibrateError {
     /// No threads to measure.
     #[error("cannot build a pool of threads: {0}")]
     Pool(String),
+    /// A measurement that failed: a figure with this name is infinite, or not a number.
+    #[error("{0} could not be measured: its figure is not a number")]
+    NoNumber(String),
     /// The figures cannot be written.
     #[error("cannot write the figures: {0}")]
     Json(#[from] serde_json::Error),

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Result<String, Box<dyn Error>> {
     let measured = |effort| -> Result<String, Box<dyn Error>> {
         let found = calibrate(effort, &mut |share| eprintln!("{share:.4}"))?;
+        found.check()?;
         Ok(serde_json::to_string(&found)?)
     };
     match words {

@@ -66,6 +66,21 @@ impl Calibration {
         all
     }
 
+    /// # Errors
+    /// [`CalibrateError::NoNumber`] with the first figure that is not a number, or infinite: in
+    /// JSON it would become null, which readers refuse.
+    pub fn check(&self) -> Result<(), CalibrateError> {
+        let is_finite = |figure: &Figure| {
+            let Figure { value, median, quartiles, halves } = figure;
+            let all = [*value, *median, quartiles.0, quartiles.1, halves.0, halves.1];
+            all.iter().all(|number| number.is_finite())
+        };
+        match self.figures().into_iter().find(|(_, figure)| !is_finite(figure)) {
+            Some((name, _)) => Err(CalibrateError::NoNumber(name)),
+            None => Ok(()),
+        }
+    }
+
     /// A table for reading: each figure, its quartiles, what each half of the rounds gave, and what
     /// the system claims.
     pub fn table(&self, claimed: &Machine) -> String {
@@ -96,7 +111,7 @@ impl Calibration {
     /// The figures as JSON, of the schema `befit.calibrate/1`.
     ///
     /// # Errors
-    /// Where a figure is no number.
+    /// [`CalibrateError::NoNumber`] where a figure is not a number.
     pub fn json(&self, claimed: &Machine) -> Result<String, CalibrateError> {
         #[derive(serde::Serialize)]
         struct Document<'a> {
@@ -107,6 +122,7 @@ impl Calibration {
             #[serde(flatten)]
             found: &'a Calibration,
         }
+        self.check()?;
         let document = Document {
             schema: "befit.calibrate/1",
             machine: self.synthetic(claimed).ok(),
@@ -335,6 +351,18 @@ mod tests {
             ["(operation=1) core:2 pu:1", "# simple operation: much", "# simple operation:"]
         {
             assert_eq!(operation(other), None);
+        }
+    }
+
+    #[test]
+    fn a_figure_that_is_not_a_number_is_named_and_not_written() {
+        let machine = "l3:1 core:2 l1:1 pu:1".parse().unwrap();
+        assert!(found().json(&machine).is_ok());
+        for number in [f64::NAN, f64::INFINITY] {
+            let mut found = found();
+            found.levels[1].latency.halves.1 = number;
+            let error = found.json(&machine).unwrap_err().to_string();
+            assert_eq!(error, "L3 latency could not be measured: its figure is not a number");
         }
     }
 
