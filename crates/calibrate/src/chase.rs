@@ -95,6 +95,31 @@ pub(crate) fn dependent<S: Set>(buffer: &[u8], loads: u32, seed: u64) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(loads)
 }
 
+/// As [`dependent`], of lines none of which is loaded twice: the second load would find it in this
+/// core's own cache.
+pub(crate) fn each_once(buffer: &[u8], loads: usize, seed: u64) -> f64 {
+    let order = some_of(buffer.len() / LINE, loads, seed);
+    let mut value = 0;
+    let start = Instant::now();
+    for line in &order {
+        value = word(buffer, *line as usize * LINE + value);
+    }
+    black_box(value);
+    start.elapsed().as_secs_f64() * 1e9 / order.len() as f64
+}
+
+/// So `many` of the numbers below `count`, at least one, in any order.
+fn some_of(count: usize, many: usize, seed: u64) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..count as u32).collect();
+    let mut draw = Draw(seed);
+    let many = many.clamp(1, count);
+    for at in 0..many {
+        numbers.swap(at, at + draw.next((count - at) as u64));
+    }
+    numbers.truncate(many);
+    numbers
+}
+
 /// Nanoseconds a load of a gather: none waits for another.
 pub(crate) fn independent<S: Set>(buffer: &[u8], loads: u32, seed: u64) -> f64 {
     let lines = (buffer.len() / S::EACH) as u64;
@@ -201,6 +226,19 @@ pub(crate) fn update(buffer: &mut [u8]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_line_is_drawn_twice_where_each_is_loaded_once() {
+        for (count, many) in [(8192, 1024), (10_000, 1250), (7, 7), (4, 0)] {
+            let mut drawn = some_of(count, many, 3);
+            let in_order = drawn.is_sorted();
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn.len(), many.max(1));
+            assert!(drawn.iter().all(|line| (*line as usize) < count));
+            assert!(!in_order || many == 0, "at random");
+        }
+    }
 
     #[test]
     fn what_is_written_leaves_a_buffer_of_zeros() {

@@ -11,6 +11,18 @@ pub enum CalibrateError {
     /// No memory to measure.
     #[error("cannot get memory to measure: {0}")]
     Memory(std::io::Error),
+    /// Less memory than measuring takes.
+    #[error(
+        "measuring needs {} MiB of free memory, and there are {} MiB",
+        needed.div_ceil(1 << 20),
+        available >> 20
+    )]
+    TooLittle {
+        /// Bytes that must be available.
+        needed: u64,
+        /// Bytes that are.
+        available: u64,
+    },
     /// No threads to measure.
     #[error("cannot build a pool of threads: {0}")]
     Pool(String),

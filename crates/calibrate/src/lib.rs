@@ -31,6 +31,8 @@ mod forks;
 #[cfg(feature = "measure")]
 mod measure;
 #[cfg(feature = "measure")]
+mod memory;
+#[cfg(feature = "measure")]
 mod pages;
 #[cfg(feature = "measure")]
 mod pin;

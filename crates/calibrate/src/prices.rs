@@ -152,8 +152,8 @@ pub(crate) fn handed(here: u32, there: u32) -> f64 {
 /// few looks, over a part of a core's own cache.
 pub(crate) fn written(here: u32, there: u32) -> f64 {
     const LOOKS: usize = 5;
-    const LINES: u32 = 2048;
-    let mut set = vec![0; LINES as usize * chase::LINE];
+    const LINES: usize = 2048;
+    let mut set = vec![0; LINES * chase::LINE];
     pin(here);
     let mut looks: Vec<f64> = (0..LOOKS as u64)
         .map(|look| {
@@ -163,7 +163,7 @@ pub(crate) fn written(here: u32, there: u32) -> f64 {
                     chase::update(&mut set)
                 });
             });
-            chase::dependent::<chase::All>(&set, LINES / 8, look + 1)
+            chase::each_once(&set, LINES / 8, look + 1)
         })
         .collect();
     looks.sort_by(f64::total_cmp);

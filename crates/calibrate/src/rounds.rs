@@ -1,5 +1,8 @@
 //! The rounds: every figure once, again and again.
 
+mod levels;
+mod pairs;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Barrier,
@@ -8,13 +11,14 @@ use std::{
 };
 
 use befit::ThreadPool;
-use befit_machine::{Cache, Cluster, Level, Machine, Worker, WorkerId};
+use befit_machine::{Cache, Level, Machine, WorkerId};
 use memmap2::MmapMut;
 
 use crate::{
     CalibrateError, Calibration, Effort, Figure, LevelFound,
     chase::{self, All, OneAPage, PAGE},
-    core, fit, forks,
+    core, forks,
+    memory::{self, Warm},
     pages::{self, Found},
     pin::pin,
     place::{self, Place, counted},
@@ -23,6 +27,11 @@ use crate::{
 
 /// Misses of a sample: some milliseconds.
 const MISSES: u32 = 16_000;
+/// Lines that are drawn before the latency of memory is measured, and those before a gather.
+const BEFORE_MEMORY: u32 = 16 * MISSES;
+const BEFORE_GATHER: u32 = BEFORE_MEMORY + MISSES;
+/// Loads of a gather.
+const GATHERED: u32 = 4 * MISSES;
 /// Runs of lines that are written by turns, and the words that are written: 16 lines of each of the
 /// most, some milliseconds.
 const RUNS: [usize; 5] = [16, 64, 256, 1024, 4096];
@@ -42,6 +51,9 @@ pub(crate) struct Rounds {
     /// Pools whose tasks have all had their first memory. They live, so that it stays theirs.
     used: Vec<ThreadPool>,
     cpus: Vec<u32>,
+    /// The rounds that have begun.
+    round: u64,
+    /// The last seed that was used: two stretches that share one load the same lines.
     seed: u64,
     samples: BTreeMap<&'static str, Vec<f64>>,
     chases: Vec<Vec<f64>>,
@@ -60,12 +72,13 @@ impl Rounds {
         let mut caches: Vec<Cache> =
             machine.path(WorkerId(0)).filter_map(|c| machine.cluster(c).cache).collect();
         caches.sort_by_key(|c| c.level);
-        let private = private(&machine);
+        let private = levels::private(&machine);
         // Beyond what all last-level caches hold together.
         let outermost = machine.clusters().iter().filter(|c| c.depth == 1);
         let all: u64 = outermost.filter_map(|c| c.cache).map(|c| c.size.0).sum();
         let last = caches.last().map_or(0, |c| c.size.0);
-        let most = (2 * all).max(4 * last).clamp(64 << 20, 2 << 30) as usize;
+        let wanted = (2 * all).max(4 * last).clamp(memory::LEAST, 2 << 30);
+        let most = memory::buffer(wanted, last, memory::available())?;
         let sizes = (0..)
             .map(|i| (4096.0 * 2_f64.powf(f64::from(i) / 2.0)) as usize / 64 * 64)
             .take_while(|s| *s <= most)
@@ -83,7 +96,8 @@ impl Rounds {
             samples: BTreeMap::new(),
             bandwidth: BTreeMap::new(),
             runs: BTreeMap::new(),
-            seed: 1,
+            round: 0,
+            seed: 0,
             machine,
             private,
             caches,
@@ -118,6 +132,14 @@ impl Rounds {
         Ok(self.evaluate(rounds as usize))
     }
 
+    /// Seeds that nothing has used.
+    fn seeds<const N: usize>(&mut self) -> [u64; N] {
+        [(); N].map(|()| {
+            self.seed += 1;
+            self.seed
+        })
+    }
+
     fn note(&mut self, what: &'static str, value: f64) {
         self.samples.entry(what).or_default().push(value);
     }
@@ -135,43 +157,44 @@ impl Rounds {
 
     /// One round, whose serial part runs on `cpu`.
     fn round(&mut self, cpu: Option<u32>) -> Result<(), CalibrateError> {
-        self.seed += 1;
-        let seed = self.seed;
+        self.round += 1;
         if let Some(cpu) = cpu {
             pin(cpu);
             self.pool.install(|| pin(cpu));
         }
         self.note("mhz", core::clock());
         self.note("operation", core::operation());
-        for (at, size) in self.sizes.iter().enumerate() {
-            let set = &self.ordinary[..*size];
+        for at in 0..self.sizes.len() {
+            let [before, timed] = self.seeds();
+            let set = &self.ordinary[..self.sizes[at]];
             // The set is touched often enough before that what fits is there.
             chase::read(set);
-            let lines = (size / chase::LINE) as u32;
-            chase::independent::<All>(set, (2 * lines).min(4 * MISSES), seed);
-            self.chases[at].push(chase::dependent::<All>(set, MISSES, seed + 7));
+            let lines = (set.len() / chase::LINE) as u32;
+            chase::independent::<All>(set, (2 * lines).min(4 * MISSES), before);
+            self.chases[at].push(chase::dependent::<All>(set, MISSES, timed));
         }
         let near = self.near_lines() as usize;
         self.paged.resize_with(self.sizes.partition_point(|s| s / chase::LINE <= near), Vec::new);
-        for (at, size) in self.sizes.iter().enumerate().take(self.paged.len()) {
-            let lines = size / chase::LINE;
+        for at in 0..self.paged.len() {
+            let [before, timed] = self.seeds();
+            let lines = self.sizes[at] / chase::LINE;
             let set = &self.ordinary[..lines * PAGE];
             chase::read_in_order::<OneAPage>(set);
-            chase::independent::<OneAPage>(set, (2 * lines as u32).min(4 * MISSES), seed);
-            self.paged[at].push(chase::dependent::<OneAPage>(set, MISSES, seed + 29));
+            chase::independent::<OneAPage>(set, (2 * lines as u32).min(4 * MISSES), before);
+            self.paged[at].push(chase::dependent::<OneAPage>(set, MISSES, timed));
         }
-        let walk_gather = self.walk_gather(seed + 31);
+        let walk_gather = self.walk_gather();
         self.note("walk_gather", walk_gather);
+        let [huge, before, memory, gather] = self.seeds();
         chase::read(&self.huge); // so that as much of it is cached
-        self.note("memory_huge", chase::dependent::<All>(&self.huge, MISSES, seed + 13));
+        self.note("memory_huge", chase::dependent::<All>(&self.huge, MISSES, huge));
         // As in a program that goes on for long: what finds the pages is in the caches.
-        chase::independent::<All>(&self.ordinary, 16 * MISSES, seed + 23);
-        let memory = chase::dependent::<All>(&self.ordinary, MISSES, seed + 11);
-        self.note("memory", memory);
-        self.note("gather", chase::independent::<All>(&self.ordinary, 4 * MISSES, seed + 17));
-        let window = self.window(seed + 19);
+        chase::independent::<All>(&self.ordinary, BEFORE_MEMORY, before);
+        self.note("memory", chase::dependent::<All>(&self.ordinary, MISSES, memory));
+        self.note("gather", chase::independent::<All>(&self.ordinary, GATHERED, gather));
+        let window = self.window();
         self.note("window", window);
-        self.scatter(seed + 37);
+        self.scatter();
         let mut inner = 0;
         for (at, cache) in self.caches.iter().enumerate() {
             // Strangers may leave little of a shared cache: no more than the next level needs.
@@ -189,7 +212,7 @@ impl Rounds {
         }
         self.streams();
         self.note("lock", prices::lock());
-        let call = prices::call(&self.machine, seed);
+        let call = prices::call(&self.machine, self.round);
         self.note("call", call);
         let inlined = forks::inlined(&self.pool);
         self.note("inlined", inlined);
@@ -205,15 +228,16 @@ impl Rounds {
 
     /// How much longer a load of a gather takes of one line a page than of as many lines side by
     /// side.
-    fn walk_gather(&self, seed: u64) -> f64 {
+    fn walk_gather(&mut self) -> f64 {
+        let [one_before, one_timed, side_before, side_timed] = self.seeds();
         let lines = self.near_lines() as usize;
         let (one, side) = (&self.ordinary[..lines * PAGE], &self.ordinary[..lines * chase::LINE]);
         chase::read_in_order::<OneAPage>(one);
-        chase::independent::<OneAPage>(one, 4 * MISSES, seed);
-        let one = chase::independent::<OneAPage>(one, 4 * MISSES, seed + 1);
+        chase::independent::<OneAPage>(one, GATHERED, one_before);
+        let one = chase::independent::<OneAPage>(one, GATHERED, one_timed);
         chase::read(side);
-        chase::independent::<All>(side, 4 * MISSES, seed);
-        one - chase::independent::<All>(side, 4 * MISSES, seed + 1)
+        chase::independent::<All>(side, GATHERED, side_before);
+        one - chase::independent::<All>(side, GATHERED, side_timed)
     }
 
     /// Lines that are sure to stay in the second-level cache, with the page tables for them.
@@ -233,18 +257,19 @@ impl Rounds {
 
     /// Instructions between two misses of which the second still overlaps the first: where a pair
     /// takes half as long again as the nearest one.
-    fn window(&self, seed: u64) -> f64 {
+    fn window(&mut self) -> f64 {
+        let seeds: [u64; 8] = self.seeds();
         let set = &self.ordinary[..];
         let pairs = MISSES / 16;
         let steps = [
-            (0, chase::apart::<0>(set, pairs, seed)),
-            (16, chase::apart::<16>(set, pairs, seed + 1)),
-            (32, chase::apart::<32>(set, pairs, seed + 2)),
-            (48, chase::apart::<48>(set, pairs, seed + 3)),
-            (64, chase::apart::<64>(set, pairs, seed + 4)),
-            (96, chase::apart::<96>(set, pairs, seed + 5)),
-            (128, chase::apart::<128>(set, pairs, seed + 6)),
-            (192, chase::apart::<192>(set, pairs, seed + 7)),
+            (0, chase::apart::<0>(set, pairs, seeds[0])),
+            (16, chase::apart::<16>(set, pairs, seeds[1])),
+            (32, chase::apart::<32>(set, pairs, seeds[2])),
+            (48, chase::apart::<48>(set, pairs, seeds[3])),
+            (64, chase::apart::<64>(set, pairs, seeds[4])),
+            (96, chase::apart::<96>(set, pairs, seeds[5])),
+            (128, chase::apart::<128>(set, pairs, seeds[6])),
+            (192, chase::apart::<192>(set, pairs, seeds[7])),
         ];
         let limit = steps[0].1 * 1.5;
         let at = steps.iter().position(|(_, time)| *time > limit).unwrap_or(steps.len() - 1).max(1);
@@ -254,18 +279,20 @@ impl Rounds {
     }
 
     /// Lines that are written by turns with others, anywhere and in runs.
-    fn scatter(&mut self, seed: u64) {
+    fn scatter(&mut self) {
+        let [seed] = self.seeds();
         let anywhere = chase::scatter(&mut self.ordinary, RUNS[0], WORDS, true, seed);
         self.note("scattered", anywhere);
-        for (runs, at) in RUNS.into_iter().zip(1..) {
-            let time = chase::scatter(&mut self.ordinary, runs, WORDS, false, seed + at);
+        for runs in RUNS {
+            let [seed] = self.seeds();
+            let time = chase::scatter(&mut self.ordinary, runs, WORDS, false, seed);
             self.runs.entry(runs as u32).or_default().push(time);
         }
     }
 
     fn streams(&mut self) {
         let part = self.ordinary.len().min(64 << 20);
-        let from = self.seed as usize % (self.ordinary.len() / part) * part;
+        let from = self.round as usize % (self.ordinary.len() / part) * part;
         let read = chase::read(&self.ordinary[from..from + part]);
         let copy = chase::copy(&mut self.ordinary[from..from + part]);
         let update = chase::update(&mut self.ordinary[from..from + part]);
@@ -322,75 +349,6 @@ impl Rounds {
         times.iter().copied().fold(0.0, f64::max) / threads as f64
     }
 
-    /// The CPU of another core under the first one's last-level cache.
-    fn near(&self) -> Option<u32> {
-        self.other(true)
-    }
-
-    /// The CPU of another core than the first, under its last-level cache or under another one.
-    fn other(&self, near: bool) -> Option<u32> {
-        let home = self.machine.last_level(WorkerId(0));
-        let mut others = self.machine.workers().iter().enumerate().skip(1).filter(|(at, w)| {
-            w.core != 0 && (self.machine.last_level(WorkerId(*at as u32)) == home) == near
-        });
-        others.next().and_then(|(_, w)| w.os_index)
-    }
-
-    /// The claimed level of the smallest cache that the first core shares with the near one.
-    fn shared_with_near(&self) -> Option<Level> {
-        let near = self.near()?;
-        let near = self.machine.workers().iter().position(|w| w.os_index == Some(near))?;
-        let theirs: Vec<_> = self.machine.path(WorkerId(near as u32)).collect();
-        let mut mine = self.machine.path(WorkerId(0));
-        let shared = mine.find(|cluster| theirs.contains(cluster))?;
-        self.machine.cluster(shared).cache.map(|cache| cache.level)
-    }
-
-    /// What passes between two cores, near and far.
-    fn pairs(&mut self) -> Result<(), CalibrateError> {
-        let Some(&here) = self.cpus.first() else { return Ok(()) };
-        let (near, far) = (self.near(), self.other(false));
-        pin(here);
-        if let Some(there) = near {
-            self.note("steal", prices::handed(here, there));
-            self.lines_of(there, "near_modified", "near_clean");
-            // Each round has a sample, as it is by the round that some count.
-            let stolen = forks::stolen(here, there)?.unwrap_or(f64::NAN);
-            self.note("stolen", stolen);
-        }
-        if let Some(there) = far {
-            self.note("far_steal", prices::handed(here, there));
-            self.lines_of(there, "far_modified", "far_clean");
-        }
-        if let Some(there) = near.or(far) {
-            self.note("wake", prices::wake(here, there));
-        }
-        Ok(())
-    }
-
-    /// Nanoseconds of a line that only the core of CPU `there` has: one that it has written, and
-    /// one that it has read.
-    fn lines_of(&mut self, there: u32, modified: &'static str, clean: &'static str) {
-        // Half of its innermost cache but one; and a part that this core has not touched lately.
-        let private = self.caches.get(1).or(self.caches.first()).map_or(1 << 18, |c| c.size.0);
-        let bytes = (private as usize / 2).min(self.ordinary.len() / 2);
-        let (set, rest) = self.ordinary.split_at_mut(bytes);
-        for (what, writes) in [(modified, true), (clean, false)] {
-            chase::read(rest); // the last turn's lines leave all caches
-            thread::scope(|scope| {
-                let touch = || {
-                    pin(there);
-                    if writes { chase::update(set) } else { chase::read(set) }
-                };
-                // A panic of the thread would be one of this one too.
-                scope.spawn(touch);
-            });
-            self.seed += 1;
-            let time = chase::dependent::<All>(set, (bytes / chase::LINE / 8) as u32, self.seed);
-            self.samples.entry(what).or_default().push(time);
-        }
-    }
-
     fn evaluate(self, rounds: usize) -> Calibration {
         let mhz = Figure::rate(&self.samples["mhz"]);
         let cycle = 1e3 / mhz.value;
@@ -415,10 +373,12 @@ impl Rounds {
             (*threads, Figure::rate(rate))
         };
         // Some of the loads hit in the last level; each includes an addition, of one cycle.
-        let (hits, hit) = levels.last().map_or((0.0, 0.0), |l| {
+        let (full, hit) = levels.last().map_or((0.0, 0.0), |l| {
             (l.capacity.value / self.ordinary.len() as f64, l.latency.value)
         });
-        let missed = |figure: Figure| figure.map(|t| (t - cycle - hits * hit) / (1.0 - hits));
+        let missed =
+            |figure: Figure, hits: f64| figure.map(|t| (t - cycle - hits * hit) / (1.0 - hits));
+        let warm = Warm { full, lines: self.ordinary.len() / chase::LINE };
         let share = found.share(self.near_lines()).max(0.1);
         let walk_gather = tlb.map(|_| time("walk_gather").map(|t| t.max(0.01) / share));
         let line = |figure: Option<Figure>| figure.map(|f| f.map(|t| t - cycle));
@@ -428,8 +388,9 @@ impl Rounds {
             as_described,
             mhz,
             mhz_all: rates("mhz_all").unwrap_or(mhz),
-            memory: missed(raw_memory),
-            memory_huge: missed(time("memory_huge")),
+            memory: missed(raw_memory, warm.hits(BEFORE_MEMORY, MISSES)),
+            // All of that buffer was read just before.
+            memory_huge: missed(time("memory_huge"), full),
             memory_pages: self.ordinary.len() / PAGE,
             read: time("read"),
             update: time("update"),
@@ -438,7 +399,7 @@ impl Rounds {
             bandwidth_update: Figure::rate(&counted(&self.samples["bandwidth_update"])),
             link_update: rates("link_update"),
             // Hits cost a gather next to nothing.
-            gather: time("gather").map(|t| t / (1.0 - hits)),
+            gather: time("gather").map(|t| t / (1.0 - warm.hits(BEFORE_GATHER, GATHERED))),
             tlb,
             walk,
             walk_gather,
@@ -478,99 +439,5 @@ impl Rounds {
         };
         let place = |time: &f64| Place::of(*time, shared.latency.value, memory);
         counted(&times.iter().map(place).collect::<Vec<_>>())
-    }
-
-    /// So many parts of the rounds: from which, and up to which.
-    fn parts(&self, number: usize) -> Vec<(usize, usize)> {
-        let rounds = self.chases.first().map_or(0, Vec::len);
-        let part = rounds.div_ceil(number).max(1);
-        (0..rounds).step_by(part).map(|at| (at, rounds.min(at + part))).collect()
-    }
-
-    /// Fits the levels of all rounds; of thirds of them, for the quartiles; and of the halves.
-    fn levels(&self, cycle: f64, pages: &Found) -> Vec<LevelFound> {
-        let rounds = self.chases.first().map_or(0, Vec::len);
-        let fit = |(from, to): (usize, usize)| self.fit(from, to, cycle, pages);
-        let parts = |number: usize| self.parts(number).into_iter().map(fit).collect::<Vec<_>>();
-        let (all, halves, thirds) = (fit((0, rounds)), parts(2), parts(3));
-        let levels = self.caches.iter().zip(&all).enumerate();
-        levels
-            .map(|(at, (cache, &(capacity, latency)))| {
-                let figure = |value: f64, of: &dyn Fn(&(f64, f64)) -> f64| {
-                    let found = |parts: &[Vec<(f64, f64)>]| -> Vec<f64> {
-                        parts.iter().filter_map(|fit| fit.get(at)).map(of).collect()
-                    };
-                    let half = found(&halves);
-                    let halves = (half[0], *half.last().unwrap_or(&half[0]));
-                    Figure { value, median: value, halves, ..Figure::time(&found(&thirds)) }
-                };
-                LevelFound {
-                    level: cache.level.0,
-                    claimed: cache.size.0,
-                    capacity: figure(capacity, &|f| f.0),
-                    latency: figure(latency, &|f| f.1),
-                    read: Figure::time(&self.reads[at]),
-                    copy: Figure::time(&self.copies[at]),
-                }
-            })
-            .collect()
-    }
-
-    /// Capacity and latency of each level, from some of the rounds.
-    fn fit(&self, from: usize, to: usize, cycle: f64, pages: &Found) -> Vec<(f64, f64)> {
-        let time = |at: usize| {
-            let loads = Figure::time(&self.chases[at][from..to]).value;
-            loads - pages.walked_side_by_side(at) - cycle
-        };
-        let points: Vec<(f64, f64)> =
-            self.sizes.iter().enumerate().map(|(at, s)| (*s as f64, time(at))).collect();
-        let mut inner: Vec<(f64, f64)> = Vec::new();
-        for (at, cache) in self.caches.iter().enumerate() {
-            let claimed = cache.size.0 as f64;
-            let below = inner.last().map_or(0.0, |(c, _)| *c);
-            // Up to where the next level is sure to hold all; of the last, up to memory.
-            let next = self.caches.get(at + 1).map(|c| c.size.0 as f64 / 2.0);
-            let upto = next.unwrap_or(f64::INFINITY).min(16.0 * claimed);
-            let near: Vec<_> =
-                points.iter().copied().filter(|(s, _)| *s <= upto && *s > below).collect();
-            let least = if below > 0.0 { below * 1.1 } else { claimed / 8.0 };
-            let found = fit::level(&near, &inner, least, claimed * 1.1);
-            let (capacity, latency) = found.map_or_else(
-                || (claimed, near.first().map_or(0.0, |p| p.1)),
-                |f| (f.capacity, f.latency),
-            );
-            // No stranger has a part of a private cache; sets that fill unevenly miss early.
-            let whole = self.private.contains(&cache.level) && capacity > 0.8 * claimed;
-            inner.push((if whole { claimed } else { capacity.min(claimed) }, latency));
-        }
-        inner
-    }
-}
-
-/// The levels of the first core only. Where no other core is visible, one beyond the second level
-/// may still be shared with some.
-fn private(machine: &Machine) -> Vec<Level> {
-    const SURELY: u8 = 2;
-    let of_first = |workers: &[Worker]| workers.iter().all(|w| w.core == 0);
-    let is_alone = of_first(machine.workers());
-    let clusters = machine.path(WorkerId(0)).map(|c| machine.cluster(c));
-    let of_one_core = |c: &&Cluster| {
-        of_first(&machine.workers()[c.workers.start as usize..c.workers.end as usize])
-    };
-    let levels = clusters.filter(of_one_core).filter_map(|c| c.cache).map(|c| c.level);
-    levels.filter(|level| !is_alone || level.0 <= SURELY).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_third_level_is_private_only_where_another_core_is_seen_not_to_share_it() {
-        let private = |tree: &str| private(&tree.parse().unwrap());
-        let two = [Level(1), Level(2)];
-        assert_eq!(private("l3:1 core:1 l2:1 l1:1 pu:2"), two);
-        assert_eq!(private("l3:1 core:2 l2:1 l1:1 pu:2"), two);
-        assert_eq!(private("l3:2 core:1 l2:1 l1:1 pu:2"), [Level(1), Level(2), Level(3)]);
     }
 }
