@@ -56,8 +56,7 @@ impl Caches {
 pub(crate) fn window<T, R>(caches: &Caches) -> usize {
     let task = mem::size_of::<u64>() + mem::size_of::<T>() + mem::size_of::<R>();
     let most = (SHARE * caches.last as f64) as usize / task;
-    most.clamp(SMALLEST, LARGEST).next_power_of_two()
-        >> usize::from(!most.is_power_of_two() && most > SMALLEST)
+    1 << most.clamp(SMALLEST, LARGEST).ilog2()
 }
 
 /// The number of leading bits of the keys to sort by: the data of one bucket befits the innermost
@@ -97,6 +96,14 @@ mod tests {
         assert_eq!(window::<u64, ()>(&caches(SERVER)), 1 << 20);
         assert_eq!(window::<[u64; 1000], u64>(&caches("pu:4")), SMALLEST);
         assert_eq!(window::<(), ()>(&caches("l3:1(size=64GiB) pu:1")), LARGEST);
+    }
+
+    #[test]
+    fn a_window_is_as_large_as_may_be_where_more_tasks_would_befit_the_last_cache() {
+        for size in ["257MiB", "300MiB", "384MiB", "65GiB"] {
+            let caches = caches(&format!("l3:1(size={size}) pu:1"));
+            assert_eq!(window::<(), ()>(&caches), LARGEST, "{size}");
+        }
     }
 
     #[test]
