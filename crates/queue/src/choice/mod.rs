@@ -158,6 +158,11 @@ impl Choice {
         (!self.alternatives()).then_some(self.arrival()).or(self.settled.map(|cost| cost.way))
     }
 
+    /// True while it tries ways, one after another: at first, and now and then.
+    pub(crate) fn searches(&self) -> bool {
+        self.alternatives() && self.stage != Stage::Settled
+    }
+
     fn alternatives(&self) -> bool {
         self.steps || self.orders
     }

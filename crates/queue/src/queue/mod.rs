@@ -63,6 +63,9 @@ struct State {
     /// Tasks of the largest window.
     window: usize,
     choice: Choice,
+    /// Whether tasks can be put in order, and be in flight.
+    orders: bool,
+    steps: bool,
     buffers: Window,
     /// Tasks that are still to be watched, for hints that learn.
     watch: usize,
@@ -101,8 +104,9 @@ impl<T, R, H> Queue<T, R, H> {
         let state = self.state.as_ref()?;
         let settled = state.choice.settled();
         let costs = state.choice.costs.iter();
+        let found = settled.filter(|_| !state.choice.searches()).map(|way| way.mode);
         Some(QueueReport {
-            mode: self.settings.mode.or(settled.map(|way| way.mode)),
+            mode: state.set(self.settings.mode).or(found),
             window: settled.map_or(state.window, |way| way.window),
             costs: costs.map(|c| (c.way.mode, c.way.window, c.nanoseconds)).collect(),
         })
@@ -205,19 +209,35 @@ impl State {
         let orders = H::ORDERS && !settings.data.is_some_and(|data| caches.holds(data));
         let choice = Choice::new(R::STEPS, orders, current_num_threads(), window);
         let watch = if learns::<T, R, H>() { WATCH } else { 0 };
-        Self { caches, window, choice, buffers: Window::default(), watch, unwatched: 0 }
+        Self {
+            caches,
+            window,
+            choice,
+            orders: H::ORDERS,
+            steps: R::STEPS,
+            buffers: Window::default(),
+            watch,
+            unwatched: 0,
+        }
+    }
+
+    /// The way of all tasks, where the program has set a `mode`: as much of it as the queue has
+    /// the means for.
+    fn set(&self, mode: Option<Mode>) -> Option<Mode> {
+        // A recording must not depend on clocks, and its tasks run one after another.
+        let recorded = cfg!(befit_record);
+        let mode = if recorded { mode.or(Some(Mode::Arrival)) } else { mode }?;
+        Some(Mode::new(mode.ordered() && self.orders, mode.flight() && self.steps && !recorded))
     }
 
     /// The next portion of `left` tasks.
     fn next(&mut self, left: usize, mode: Option<Mode>) -> Portion {
-        // A recording must not depend on clocks, and its tasks run one after another.
-        let mode = if cfg!(befit_record) { mode.or(Some(Mode::Arrival)) } else { mode };
-        match mode {
+        match self.set(mode) {
             None => self.choice.next(left),
             Some(mode) => Portion {
                 tasks: left.div_ceil(left.div_ceil(self.window)),
                 ordered: mode.ordered(),
-                flights: Flights::Are(mode.flight() && !cfg!(befit_record)),
+                flights: Flights::Are(mode.flight()),
             },
         }
     }

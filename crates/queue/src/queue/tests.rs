@@ -162,8 +162,37 @@ fn sorted_windows_run_in_the_order_of_their_keys() {
 fn a_mode_that_the_queue_has_no_means_for_is_left_out() {
     let mut queue = Queue::new(|x: &u64| x + 1).mode(Mode::Both);
     assert_eq!(queue.run(&[3, 1, 2]), [4, 2, 3]);
+    assert_eq!(queue.report().unwrap().mode, Some(Mode::Arrival));
     let mut queue = Queue::new(|x: &u64| x + 1).by_key(|x| *x).mode(Mode::Interleaved).in_flight(0);
     assert_eq!(queue.run(&[3, 1, 2]), [4, 2, 3]);
+    assert_eq!(queue.report().unwrap().mode, Some(Mode::Arrival));
+    let mut queue = Queue::new(|x: &u64| x + 1).by_key(|x| *x).mode(Mode::Both);
+    assert_eq!(queue.run(&[3, 1, 2]), [4, 2, 3]);
+    assert_eq!(queue.report().unwrap().mode, Some(Mode::Ordered));
+}
+
+#[test]
+fn the_report_has_no_mode_while_the_queue_looks_for_one() {
+    let mut queue = Queue::new(|x: &u64| x + 1).by_key(|x| *x).data_bytes(1 << 40);
+    queue.run(&[3, 1, 2]);
+    assert_eq!(queue.report().unwrap().mode, None);
+    while queue.report().unwrap().mode.is_none() {
+        queue.run(&[3, 1, 2]);
+    }
+    // It has found one, and looks again.
+    let state = queue.state.as_mut().unwrap();
+    let found = state.choice.settled();
+    assert!(found.is_some());
+    while !state.choice.searches() {
+        let portion = state.next(8, None);
+        let mut pieces = crate::measure::Pieces::default();
+        pieces.add(crate::measure::Kind::Plain, 8, Duration::from_secs(1));
+        state.choice.record(portion, pieces);
+    }
+    assert_eq!(
+        (queue.report().unwrap().mode, queue.state.unwrap().choice.settled()),
+        (None, found)
+    );
 }
 
 #[test]
