@@ -17,7 +17,7 @@ const AHEAD: usize = 16;
 
 /// The fewest and the most tasks of a piece, which is also the unit of measurement. Towards the end
 /// of a piece ever fewer tasks are in flight, so a piece has many times as many as fly at once.
-const PIECE: Range<usize> = 256..4096;
+pub(crate) const PIECE: Range<usize> = 256..4096;
 
 /// Pieces for each thread, if there are enough tasks.
 const PIECES_PER_THREAD: usize = 16;

@@ -13,9 +13,12 @@
 //!    pay.
 //! 3. The cheapest way is *settled*; an order must be a tenth cheaper for that. It runs for 64
 //!    times the excess cost of the search, and twice as long each time that the search finds the
-//!    same. A new search starts at once if its tasks become dearer by half.
+//!    same. A new search starts at once if thousands of tasks in a row are dearer by half.
 
-use crate::{measure::Pieces, portion::Flights};
+use crate::{
+    measure::Pieces,
+    portion::{Flights, PIECE},
+};
 
 /// A way of running the tasks of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +62,10 @@ const SAMPLE: usize = 8 << 10;
 /// of these a sample needs more.
 const SAMPLE_TIME: f64 = 4e6;
 
+/// Sorted portions with fewer tasks may be one piece, or a few uneven ones. Each of them is plain
+/// or interleaved as a whole, by turns: else a way that only later pieces take would have no cost.
+const SMALL: usize = 8 * PIECE.start;
+
 /// Tasks per thread of the smallest window that is tried, and by how much each next one is larger.
 const FIRST_WINDOW: usize = 32 << 10;
 const NEXT_WINDOW: usize = 8;
@@ -77,7 +84,8 @@ const WORTH: f64 = 1.1;
 /// A settled way runs for so many times the excess cost of the search for it.
 const REST: f64 = 64.0;
 
-/// A new search starts if the tasks of the settled way cost so many times what they did.
+/// A new search starts if the tasks of the settled way, [`SAMPLE`] of them in a row, cost so many
+/// times what they did. A few tasks alone, without others beside them, are dearer always.
 const DEARER: f64 = 1.5;
 
 /// Batches that are so many times as large as those that the search saw are a new case, if they
@@ -141,6 +149,8 @@ pub(crate) struct Choice {
     search: (f64, usize),
     /// Nanoseconds that the settled way still runs before the next search.
     rest: f64,
+    /// Tasks in a row that were dearer than those of the search.
+    dearer: usize,
     /// The number of searches in a row with the same result.
     same: u32,
     /// The largest batch that the search has seen, and whether a larger one would have shown more.
@@ -179,12 +189,17 @@ impl Choice {
         if self.stage != Stage::Settled {
             self.batch = self.batch.max(left);
         }
+        // The first piece runs one way and then the other: there may be no second one.
+        let turn = self.measured.portions.is_multiple_of(2);
         let (tasks, ordered, flights) = match self.stage {
             _ if !self.alternatives() => (self.largest, false, Flights::Are(false)),
             Stage::Unordered => {
                 let flights =
-                    if self.steps { Flights::Mixed(true, 2) } else { Flights::Are(false) };
+                    if self.steps { Flights::Mixed(turn, 2) } else { Flights::Are(false) };
                 (SAMPLE * self.threads, false, flights)
+            }
+            Stage::Ordered(window) if self.steps && window.min(left) < SMALL => {
+                (window, true, Flights::Are(self.favourite() == turn))
             }
             Stage::Ordered(window) if self.steps => {
                 let pieces = (window / self.first_window()).max(1) * 4;
@@ -214,8 +229,8 @@ impl Choice {
                     let cost = pieces.cost(portion.ordered, settled.way.mode.flight());
                     cost.is_some_and(|cost| cost > DEARER * settled.nanoseconds)
                 });
-                // A few tasks alone, without others beside them, are dearer always.
-                if self.rest <= 0.0 || dearer && portion.tasks >= SAMPLE {
+                self.dearer = if dearer { self.dearer + portion.tasks } else { 0 };
+                if self.rest <= 0.0 || self.dearer >= SAMPLE {
                     self.search_again();
                 }
             }
@@ -229,9 +244,12 @@ impl Choice {
                 }
                 measured.tasks += portion.tasks;
                 measured.pieces.extend(pieces);
+                let timed =
+                    |flight: &bool| measured.pieces.cost(portion.ordered, *flight).is_some();
+                let compared = !self.steps || [false, true].iter().all(timed);
                 let enough = match self.stage {
-                    Stage::Ordered(window) => measured.tasks >= window / 2,
-                    _ => measured.pieces.total >= SAMPLE_TIME * self.threads as f64,
+                    Stage::Ordered(window) if window >= SMALL => measured.tasks >= window / 2,
+                    _ => compared && measured.pieces.total >= SAMPLE_TIME * self.threads as f64,
                 };
                 if enough || measured.portions >= PORTIONS {
                     self.end_stage(portion);
@@ -308,6 +326,7 @@ impl Choice {
         self.costs.clear();
         self.search = (0.0, 0);
         self.batch = 0;
+        self.dearer = 0;
         self.measured = Measured::default();
     }
 }

@@ -15,12 +15,14 @@ const LARGEST: usize = 1 << 20;
 fn run(choice: &mut Choice, left: usize, costs: &Costs) -> (Portion, f64) {
     let portion = choice.next(left);
     assert!((1..=left).contains(&portion.tasks));
-    let (mut pieces, piece) = (Pieces::default(), portion.tasks.div_ceil(16));
+    // As a queue of one thread does.
+    let piece = (portion.tasks / 16).clamp(PIECE.start, PIECE.end);
+    let mut pieces = Pieces::default();
     let add = |pieces: &mut Pieces, kind, tasks: usize, cost: f64| {
         pieces.add(kind, tasks, Duration::from_nanos((cost * tasks as f64) as u64));
     };
-    for i in 0..16 {
-        let tasks = portion.tasks.min((i + 1) * piece).saturating_sub(i * piece);
+    for i in 0..portion.tasks.div_ceil(piece) {
+        let tasks = piece.min(portion.tasks - i * piece);
         let flight = portion.flights.of(i);
         let kind = if flight { Kind::Flight } else { Kind::Plain };
         add(&mut pieces, kind, tasks, costs(Mode::new(portion.ordered, flight), portion.tasks));
@@ -48,6 +50,12 @@ fn batch(choice: &mut Choice, tasks: usize, costs: &Costs) -> f64 {
 fn tree(mode: Mode, window: usize) -> f64 {
     let plain = if mode.ordered() { 1700.0 - 60.0 * (window as f64).log2() } else { 1100.0 };
     if mode.flight() { plain / 8.0 } else { plain }
+}
+
+/// Tasks that are slower in steps, and faster where they are in order.
+fn steps_cost(mode: Mode, _: usize) -> f64 {
+    let plain = if mode.ordered() { 50.0 } else { 100.0 };
+    if mode.flight() { 3.0 * plain } else { plain }
 }
 
 /// A hash table: order saves nothing, and costs.
@@ -140,5 +148,49 @@ fn no_portion_is_larger_than_the_largest_window() {
         for _ in 0..1000 {
             assert!(run(&mut choice, 1 << 20, &tree).0.tasks <= largest);
         }
+    }
+}
+
+#[test]
+fn portions_of_one_piece_are_timed_both_ways() {
+    for (tasks, orders, best) in [
+        (200, false, Mode::Arrival),
+        (200, true, Mode::Ordered),
+        (500, true, Mode::Ordered),
+        (700, true, Mode::Ordered),
+    ] {
+        // Windows, and batches; of dear tasks one portion takes longer than a sample needs.
+        for factor in [1.0, 1000.0] {
+            let costs = move |mode: Mode, window: usize| factor * steps_cost(mode, window);
+            let mut windows = Choice::new(true, orders, 1, tasks);
+            batch(&mut windows, 100_000, &costs);
+            assert_eq!(windows.settled().unwrap().mode, best, "windows of {tasks}, {factor}");
+            let mut batches = choice(true, orders);
+            for _ in 0..500 {
+                batch(&mut batches, tasks, &costs);
+            }
+            assert_eq!(batches.settled().unwrap().mode, best, "batches of {tasks}, {factor}");
+        }
+    }
+}
+
+#[test]
+fn small_portions_that_become_dearer_are_noticed_too() {
+    let mut choice = Choice::new(true, false, 1, 200);
+    batch(&mut choice, 10_000_000, &steps_cost);
+    assert_eq!(choice.settled().unwrap().mode, Mode::Arrival);
+    // The search that follows sees no more than sixteen portions.
+    batch(&mut choice, 2 * SAMPLE, &tree);
+    assert_eq!(choice.settled().unwrap().mode, Mode::Interleaved);
+}
+
+#[test]
+fn a_few_dear_tasks_by_themselves_start_no_search() {
+    let mut choice = choice(true, false);
+    batch(&mut choice, 10_000_000, &steps_cost);
+    for _ in 0..100 {
+        batch(&mut choice, 100, &|mode, window| 5.0 * steps_cost(mode, window));
+        assert!(!choice.searches());
+        batch(&mut choice, 10_000, &steps_cost);
     }
 }
