@@ -61,6 +61,12 @@ pub enum CountersError {
          limit: `ulimit -n`)"
     )]
     TooManyFiles(String),
+    /// The processor has the event, but not as many counters as all events of a group take.
+    #[error(
+        "cannot count {0} beside the others: the processor has too few counters at a time (the \
+         kernel's watchdog may take one: `sudo sysctl kernel.nmi_watchdog=0`)"
+    )]
+    TooFewCounters(String),
     /// Not Linux.
     #[error("no {0} counters: befit counts events on Linux only")]
     NotLinux(&'static str),

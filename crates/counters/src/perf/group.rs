@@ -16,7 +16,10 @@ use std::{
 
 use perf_event::{Builder, Counter, Group, Sampler};
 
-use super::reading::{LONGEST, MOST, Reading};
+use super::{
+    reading::{LONGEST, MOST, Reading},
+    refusal::of_group,
+};
 use crate::{CountersError, Counts, Event};
 
 /// An open counter. Its place in the kernel is given back when this is dropped.
@@ -68,7 +71,7 @@ impl PerfGroup {
         if self.events.len() == MOST {
             return Err(io::Error::other("the group is full"));
         }
-        let mut counter = self.leader.add(builder)?;
+        let mut counter = self.open(builder)?;
         if self.mapped {
             let id = counter.id();
             // 0 is rounded up to the smallest area that holds the page with the counter's state.
@@ -78,11 +81,17 @@ impl PerfGroup {
                     return Ok(());
                 }
                 // Locked memory is limited. The attempt used the counter up.
-                Err(_) => counter = self.leader.add(builder)?,
+                Err(_) => counter = self.open(builder)?,
             }
         }
         self.keep(event, counter.id(), Kept::Plain(counter));
         Ok(())
+    }
+
+    fn open(&mut self, builder: &Builder<'_>) -> io::Result<Counter> {
+        let others = self.events.len();
+        let alone = || builder.build().is_ok();
+        self.leader.add(builder).map_err(|error| of_group(error, others, alone))
     }
 
     fn keep(&mut self, event: Event, id: u64, kept: Kept) {

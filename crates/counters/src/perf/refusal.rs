@@ -10,6 +10,7 @@ const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
 const ENODEV: i32 = 19;
+const EINVAL: i32 = 22;
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
 const ENOSYS: i32 = 38;
@@ -37,6 +38,19 @@ impl Asked {
     }
 }
 
+/// An event that the processor can count, but not together with those of its group.
+#[derive(Debug, thiserror::Error)]
+#[error("too few counters for the whole group")]
+struct TooFewCounters;
+
+/// The reason for an `error` of an event that joins `others` in a group. The kernel says that the
+/// event is invalid also where the processor has too few counters for all of them at a time. Then
+/// the event can be opened `alone`.
+pub(super) fn of_group(error: io::Error, others: usize, alone: impl FnOnce() -> bool) -> io::Error {
+    let is_full = error.raw_os_error() == Some(EINVAL) && others > 0 && alone();
+    if is_full { io::Error::other(TooFewCounters) } else { error }
+}
+
 /// Why `what` cannot be counted, where the kernel refused with `error`.
 pub(super) fn refusal(asked: Asked, what: &str, error: io::Error) -> CountersError {
     explain(asked, what, error, paranoid())
@@ -61,6 +75,9 @@ fn explain(asked: Asked, what: &str, error: io::Error, paranoid: Option<i32>) ->
         Some(ENOENT | ENODEV | EOPNOTSUPP) if asked == Asked::Hardware => CountersError::NoHardware,
         Some(ENOENT | ENODEV | EOPNOTSUPP | ENOSYS) => CountersError::Unsupported(what),
         Some(EMFILE | ENFILE) => CountersError::TooManyFiles(what),
+        None if error.get_ref().is_some_and(|inner| inner.is::<TooFewCounters>()) => {
+            CountersError::TooFewCounters(what)
+        }
         _ => CountersError::Open { what, source: error },
     }
 }
@@ -90,6 +107,23 @@ mod tests {
         ] {
             let message = message(asked, errno, paranoid);
             assert!(message.contains(said), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_event_that_is_invalid_only_in_its_group_finds_too_few_counters() {
+        let said = |errno, others, alone: bool| {
+            let error = of_group(io::Error::from_raw_os_error(errno), others, || alone);
+            explain(Asked::Hardware, "cycles", error, Some(2))
+        };
+        let why = said(EINVAL, 3, true);
+        assert!(matches!(&why, CountersError::TooFewCounters(what) if what == "cycles"), "{why}");
+        assert!(why.to_string().contains("too few counters"), "{why}");
+        for (errno, others, alone) in
+            [(EINVAL, 0, true), (EINVAL, 3, false), (EACCES, 3, true), (ENOENT, 3, true)]
+        {
+            let why = said(errno, others, alone);
+            assert!(!matches!(why, CountersError::TooFewCounters(_)), "{why}");
         }
     }
 
