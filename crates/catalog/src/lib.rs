@@ -46,7 +46,10 @@ impl fmt::Display for CatalogError {
                 write!(f, "unknown kernel '{name}'; known: {known}")
             }
             Self::Setting { kernel, given, known } => {
-                write!(f, "kernel {kernel} has no setting '{given}'; known: {known}")
+                write!(
+                    f,
+                    "kernel {kernel} has no setting '{given}', or not with this value; known: {known}"
+                )
             }
         }
     }

@@ -16,6 +16,9 @@ pub struct Setting {
     pub about: &'static str,
 }
 
+/// The largest number that a setting may be.
+const MOST: u64 = 1 << 32;
+
 const fn setting(
     name: &'static str,
     values: &'static [&'static str],
@@ -64,7 +67,7 @@ impl Settings {
                 || CatalogError::Setting { kernel, given: part.to_owned(), known: describe(known) };
             let (name, value) = part.split_once('=').ok_or_else(bad)?;
             let setting = known.iter().find(|s| s.name == name).ok_or_else(bad)?;
-            let number = || value.parse::<u64>().is_ok_and(|n| (1..=1 << 32).contains(&n));
+            let number = || value.parse::<u64>().is_ok_and(|n| (1..=MOST).contains(&n));
             if !(setting.values.contains(&value) && value != "#"
                 || setting.values.contains(&"#") && number())
             {
@@ -90,11 +93,12 @@ impl Settings {
     }
 }
 
-/// `tasks=abc|ab|ac, schedule=1|2`.
+/// `tasks=abc|ab|ac, rows=512|1 to 4294967296`.
 fn describe(settings: &[Setting]) -> String {
+    let numbers = format!("1 to {MOST}");
     let each = settings
         .iter()
-        .map(|s| format!("{}={}", s.name, s.values.join("|").replace('#', "NUMBER")));
+        .map(|s| format!("{}={}", s.name, s.values.join("|").replace('#', &numbers)));
     if settings.is_empty() { "none".to_owned() } else { each.collect::<Vec<_>>().join(", ") }
 }
 
@@ -117,7 +121,8 @@ impl Variant {
     ///
     /// assert_eq!(Variant::find("bst:node=24").unwrap().kernel.name, "bst");
     /// let error = Variant::find("bst:node=25").unwrap_err().to_string();
-    /// assert!(error.starts_with("kernel bst has no setting 'node=25'; known: node=20|24, "));
+    /// assert!(error.starts_with("kernel bst has no setting 'node=25', or not with this value; "));
+    /// assert!(error.contains("; known: node=20|24, "));
     /// ```
     ///
     /// # Errors
@@ -157,6 +162,17 @@ mod tests {
             assert!(error.contains("has no setting") && error.contains("known: "), "{error}");
         }
         assert!(Variant::find("array-windows:rows=#").is_err());
+    }
+
+    #[test]
+    fn the_error_for_a_number_that_is_too_large_says_how_large_it_may_be() {
+        assert!(Variant::find("array-windows:rows=4294967296").is_ok());
+        for value in ["5000000000", "0", "many"] {
+            let error = Variant::find(&format!("array-windows:rows={value}")).unwrap_err();
+            let said = format!("no setting 'rows={value}', or not with this value; known: ");
+            assert!(error.to_string().contains(&said), "{error}");
+            assert!(error.to_string().contains("rows=512|1 to 4294967296, "), "{error}");
+        }
     }
 
     #[test]
