@@ -13,8 +13,10 @@ mod simulation;
 mod sizes;
 mod statistics;
 mod stream;
+mod watch;
 
 pub use inputs::Inputs;
+pub use watch::{Failure, watch};
 
 /// Something that is tried.
 #[derive(Clone, Copy, Debug)]

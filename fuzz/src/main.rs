@@ -1,16 +1,26 @@
 //! Tries inputs by number: `befit-fuzz TARGET [--from N] [--runs N] [--seconds N]`, or files:
 //! `befit-fuzz TARGET FILE…`. Without a target, lists the targets. A failing input's number is
 //! printed, and `--from NUMBER --runs 1` tries it again; `--save FILE` keeps it.
+//!
+//! Inputs by number are tried in a process of their own, which this one watches: the number of an
+//! input that hangs or overflows the stack is printed, too.
 
 use std::{
-    fs,
+    env, fs,
     path::PathBuf,
-    process::ExitCode,
+    process::{Command, ExitCode},
+    thread,
     time::{Duration, Instant},
 };
 
-use befit_fuzz::{Inputs, TARGETS, Target};
+use befit_fuzz::{Inputs, TARGETS, Target, watch};
 use lexopt::prelude::*;
+
+/// Is set for the process that tries inputs.
+const TRIES: &str = "BEFIT_FUZZ_TRIES";
+
+/// No input takes longer, on a busy machine either.
+const LONGEST: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
 struct Arguments {
@@ -18,13 +28,13 @@ struct Arguments {
     files: Vec<PathBuf>,
     from: u64,
     runs: Option<u64>,
-    seconds: Option<u64>,
+    seconds: Option<f64>,
     save: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     match arguments().and_then(run) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("befit-fuzz: {error}");
             ExitCode::from(2)
@@ -53,48 +63,65 @@ fn arguments() -> Result<Arguments, lexopt::Error> {
     Ok(arguments)
 }
 
-fn run(arguments: Arguments) -> Result<(), lexopt::Error> {
+fn run(arguments: Arguments) -> Result<ExitCode, lexopt::Error> {
     let Some(target) = arguments.target else {
         TARGETS.iter().for_each(|target| println!("{}", target.name));
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     };
     for file in &arguments.files {
         let input = fs::read(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
         (target.run)(&input);
     }
     if !arguments.files.is_empty() {
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let inputs = Inputs::of(target);
     if let Some(file) = arguments.save {
         let saved = fs::write(&file, inputs.input(arguments.from));
-        return saved.map_err(|e| format!("cannot write {}: {e}", file.display()).into());
+        saved.map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let seconds = arguments.seconds.or(arguments.runs.is_none().then_some(10));
-    let (start, most) = (Instant::now(), seconds.map(Duration::from_secs));
-    let mut number = arguments.from;
-    while arguments.runs.is_none_or(|runs| number - arguments.from < runs)
+    let seconds = arguments.seconds.or(arguments.runs.is_none().then_some(10.0));
+    let most = seconds.map(Duration::try_from_secs_f64).transpose();
+    let most = most.map_err(|error| format!("--seconds: {error}"))?;
+    if env::var_os(TRIES).is_none() {
+        return Ok(watched(target));
+    }
+    let (from, runs) = (arguments.from, arguments.runs);
+    // With the usual stack of a thread: the main one's is larger.
+    let tried = thread::spawn(move || try_by_number(target, &inputs, from, runs, most)).join();
+    Ok(if tried.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs this program again, which then tries the inputs, and says which one failed.
+fn watched(target: Target) -> ExitCode {
+    let program = env::current_exe().unwrap_or_else(|_| "befit-fuzz".into());
+    let mut command = Command::new(program);
+    command.args(env::args_os().skip(1)).env(TRIES, "1");
+    let Err(failure) = watch(&mut command, LONGEST) else { return ExitCode::SUCCESS };
+    eprintln!("befit-fuzz: {failure}");
+    if let Some(number) = failure.number() {
+        let name = target.name;
+        eprintln!("the input that failed: befit-fuzz {name} --from {number} --runs 1");
+    }
+    ExitCode::FAILURE
+}
+
+fn try_by_number(
+    target: Target,
+    inputs: &Inputs,
+    from: u64,
+    runs: Option<u64>,
+    most: Option<Duration>,
+) {
+    let (start, mut number) = (Instant::now(), from);
+    while runs.is_none_or(|runs| number - from < runs)
         && most.is_none_or(|most| start.elapsed() < most)
     {
-        let running = Running { target: target.name, number };
+        println!("{number}");
         (target.run)(&inputs.input(number));
-        std::mem::forget(running);
         number += 1;
     }
-    let tried = number - arguments.from;
+    let tried = number - from;
     println!("{}: {tried} inputs in {:.1} s", target.name, start.elapsed().as_secs_f64());
-    Ok(())
-}
-
-/// Says which input failed, as it is dropped where the target panics.
-struct Running {
-    target: &'static str,
-    number: u64,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let Self { target, number } = self;
-        eprintln!("the input that failed: befit-fuzz {target} --from {number} --runs 1");
-    }
 }
