@@ -13,4 +13,6 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     Target::named(&name).expect("BEFIT_FUZZ names a target")
 });
 
-fuzz_target!(|input: &[u8]| (TARGET.run)(input));
+fuzz_target!(|input: &[u8]| {
+    (TARGET.run)(input);
+});

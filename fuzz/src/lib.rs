@@ -23,8 +23,9 @@ pub use watch::{Failure, watch};
 pub struct Target {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Tries one input, and panics where a promise is broken.
-    pub run: fn(&[u8]),
+    /// Tries one input, and panics where a promise is broken. Returns whether befit took the input,
+    /// so that all that the target looks at was looked at.
+    pub run: fn(&[u8]) -> bool,
     /// Good inputs, which others are made from.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }

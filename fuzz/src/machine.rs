@@ -6,14 +6,16 @@ use crate::within;
 
 /// A tree that most bytes describe is small. A synthetic string may name a machine of many objects
 /// in few bytes; their number is bounded.
-const CONSTANT: u64 = 128 << 20;
+pub(crate) const CONSTANT: u64 = 128 << 20;
 
-pub(crate) fn xml(input: &[u8]) {
-    let Ok(text) = str::from_utf8(input) else { return };
+pub(crate) fn xml(input: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(input) else { return false };
     // Bytes of text that are a name or a number each become some words of a tree.
-    if let Ok(machine) = within(10, CONSTANT, input, || Machine::from_xml("fuzzing", text)) {
-        look_at(&machine);
-    }
+    let Ok(machine) = within(10, CONSTANT, input, || Machine::from_xml("fuzzing", text)) else {
+        return false;
+    };
+    look_at(&machine);
+    true
 }
 
 pub(crate) fn xml_seeds() -> Vec<Vec<u8>> {
@@ -35,13 +37,18 @@ pub(crate) fn xml_seeds() -> Vec<Vec<u8>> {
     [old, new].map(|text| text.as_bytes().to_vec()).into()
 }
 
-pub(crate) fn synthetic(input: &[u8]) {
-    let Ok(text) = str::from_utf8(input) else { return };
-    if let Ok(machine) = within(10, CONSTANT, input, || text.parse::<Machine>()) {
-        look_at(&machine);
-        let again: Machine = machine.synthetic().parse().expect("what it writes can be read");
-        assert_eq!(again.synthetic(), machine.synthetic());
-    }
+pub(crate) fn synthetic(input: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(input) else { return false };
+    let Ok(machine) = within(10, CONSTANT, input, || text.parse::<Machine>()) else {
+        return false;
+    };
+    look_at(&machine);
+    let written = machine.synthetic();
+    let mut again: Machine = written.parse().expect("what it writes can be read");
+    assert_eq!(again.synthetic(), written);
+    again.name.clone_from(&machine.name);
+    assert_eq!(again, machine);
+    true
 }
 
 pub(crate) fn synthetic_seeds() -> Vec<Vec<u8>> {

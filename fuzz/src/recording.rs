@@ -5,7 +5,10 @@
 #[path = "../../crates/program/tests/common/forge.rs"]
 mod forge;
 
-use befit_program::{Program, StrandId, TaskId};
+#[path = "../../crates/program/tests/common/all.rs"]
+mod all;
+
+use befit_program::{Program, StrandId};
 use forge::{LAST_VERSION, file, forge_of, sections, small, small_of, spotted};
 
 use crate::{simulation, within};
@@ -18,8 +21,11 @@ const CONSTANT: u64 = 4 << 20;
 const MOST_TOUCHES: u64 = 20_000;
 /// Nor those with more tasks.
 const MOST_TASKS: u32 = 2000;
-pub(crate) fn raw(input: &[u8]) {
-    look_at(input, input);
+/// Programs with more touches are simulated once only.
+const FEW_TOUCHES: u64 = 1000;
+
+pub(crate) fn raw(input: &[u8]) -> bool {
+    look_at(input, input)
 }
 
 /// The file's bytes, whole.
@@ -40,7 +46,7 @@ fn tags() -> Vec<[u8; 4]> {
 
 /// `input` is the version of a file, from 0 for the first, and a list of the file's sections: the
 /// number of a tag, the length in two bytes, and what the section holds.
-pub(crate) fn forged(input: &[u8]) {
+pub(crate) fn forged(input: &[u8]) -> bool {
     let tags = tags();
     let (version, mut rest) =
         input.split_first().map_or((0, input), |(first, rest)| (*first, rest));
@@ -53,7 +59,7 @@ pub(crate) fn forged(input: &[u8]) {
         }
         rest = next;
     }
-    look_at(&forge_of(1 + version % LAST_VERSION, &made), input);
+    look_at(&forge_of(1 + version % LAST_VERSION, &made), input)
 }
 
 pub(crate) fn forged_seeds() -> Vec<Vec<u8>> {
@@ -75,28 +81,34 @@ pub(crate) fn forged_seeds() -> Vec<Vec<u8>> {
 
 /// Reads the file, asks the program all that can be asked, writes and reads it again, and simulates
 /// it.
-fn look_at(file: &[u8], input: &[u8]) {
+fn look_at(file: &[u8], input: &[u8]) -> bool {
     let read = || Program::read(file);
-    let Ok(program) = within(TIMES, CONSTANT, file, read) else { return };
-    let _ = (program.meta(), program.stats(), program.work_run(), program.atomics());
-    if program.total_touches() > MOST_TOUCHES || program.tasks() > MOST_TASKS {
-        return;
+    let Ok(program) = within(TIMES, CONSTANT, file, read) else { return false };
+    let Some(same) = read_again(&program) else { return true };
+    let found = simulation::simulate(&program, input);
+    if program.total_touches() <= FEW_TOUCHES {
+        assert_eq!(simulation::simulate(&same, input), found, "the same simulation");
     }
-    for task in (0..program.tasks()).map(TaskId) {
-        let site = program.site(task);
-        let place = program.sites()[site.0 as usize].place;
-        let _ = (program.parent(task), program.declared(task), program.captured(task));
-        let _ = (program.ops(task), program.source(site), program.place(place));
-    }
-    let mut touches = 0;
-    for strand in (0..program.strands()).map(StrandId) {
-        touches += program.touches(strand).count() as u64;
-        let _ = (program.work(strand), program.class(strand));
-    }
-    assert_eq!(touches, program.total_touches(), "as many touches as it says");
-    let mut again = Vec::new();
-    program.write(&mut again).expect("a program that was read can be written");
-    let same = Program::read(&again[..]).expect("and read again");
+    true
+}
+
+/// Writes the program, and reads it again: none where it is too large to be looked at.
+///
+/// # Panics
+/// Where it does not come back as it was.
+pub(crate) fn read_again(program: &Program) -> Option<Program> {
+    let mut written = Vec::new();
+    program.write(&mut written).expect("a program that was read can be written");
+    let same = Program::read(&written[..]).expect("and read again");
     assert_eq!((same.stats(), same.tasks()), (program.stats(), program.tasks()));
-    simulation::simulate(&program, input);
+    if program.total_touches() > MOST_TOUCHES || program.tasks() > MOST_TASKS {
+        return None;
+    }
+    assert!(all::all(&same) == all::all(program), "it is read as it was written");
+    assert_eq!(same.atomics(), program.atomics());
+    // What is not asked for above is in the file, too: spots and blocks.
+    assert!(file(&same) == written, "the same program is the same file");
+    let touches = (0..program.strands()).map(|strand| program.touches(StrandId(strand)).count());
+    assert_eq!(touches.sum::<usize>() as u64, program.total_touches(), "as many as it says");
+    Some(same)
 }

@@ -6,7 +6,9 @@ use arbitrary::Unstructured;
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
 use befit_sched::{Options, SchedulerKind};
-use befit_sim::{Settings, SimError};
+use befit_sim::{Outcome, Settings, SimError};
+
+use crate::within;
 
 static MACHINES: LazyLock<Vec<Machine>> = LazyLock::new(|| {
     [
@@ -19,21 +21,27 @@ static MACHINES: LazyLock<Vec<Machine>> = LazyLock::new(|| {
     .into()
 });
 
+/// A byte of the input may be a task, or some forty lines.
+const TIMES: u64 = 1024;
+/// The machine's caches, and tables of a small program.
+const CONSTANT: u64 = 2 << 20;
+
 /// Tasks inside one another.
 const DEEPEST: u32 = 30;
 
-pub(crate) fn run(input: &[u8]) {
-    let mut bytes = Unstructured::new(input);
-    if let Ok(program) = program(&mut bytes) {
-        simulate(&program, input);
-    }
+pub(crate) fn run(input: &[u8]) -> bool {
+    within(TIMES, CONSTANT, input, || {
+        let program = program(&mut Unstructured::new(input));
+        program.is_ok_and(|program| simulate(&program, input).is_some())
+    })
 }
 
-/// Simulates `program` as the first bytes of `input` choose.
+/// Simulates `program` as the last bytes of `input` choose. None where the machine or the time of a
+/// simulation cannot hold it.
 ///
 /// # Panics
 /// Where it does not come to its end with every touch made, within the bounds of work and span.
-pub(crate) fn simulate(program: &Program, input: &[u8]) {
+pub(crate) fn simulate(program: &Program, input: &[u8]) -> Option<Outcome> {
     let mut bytes = input.iter().rev().copied().chain([0; 8]);
     let mut next = || bytes.next().expect("eight at least");
     let scheduler = SchedulerKind::ALL[usize::from(next()) % SchedulerKind::ALL.len()];
@@ -47,9 +55,10 @@ pub(crate) fn simulate(program: &Program, input: &[u8]) {
             // What prepares the caches is counted, too.
             let (made, all) = (outcome.levels[0].accesses.0, program.total_touches());
             assert!(made == all || prepared && made > all, "{made} of {all} touches");
+            Some(outcome)
         }
         // Lines that are larger than the machine's, say; work beyond virtual time.
-        Err(SimError::Machine(_) | SimError::TooLong { .. }) => {}
+        Err(SimError::Machine(_) | SimError::TooLong { .. }) => None,
         Err(error) => panic!("{} on {}: {error}", scheduler.name(), machine.name),
     }
 }

@@ -7,9 +7,11 @@ use crate::within;
 /// A table's first allocations.
 const CONSTANT: u64 = 1 << 16;
 
-pub(crate) fn run(input: &[u8]) {
-    let Ok(text) = str::from_utf8(input) else { return };
-    let Ok(table) = within(100, CONSTANT, input, || text.parse::<SizeTable>()) else { return };
+pub(crate) fn run(input: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(input) else { return false };
+    let Ok(table) = within(100, CONSTANT, input, || text.parse::<SizeTable>()) else {
+        return false;
+    };
     for site in table.sites() {
         for word in [0, 1, u64::MAX] {
             let Some(found) = table.site(site.key) else { continue };
@@ -18,7 +20,9 @@ pub(crate) fn run(input: &[u8]) {
     }
     let written = table.to_string();
     let again: SizeTable = written.parse().expect("what it writes can be read");
+    assert_eq!(again, table);
     assert_eq!(again.to_string(), written);
+    true
 }
 
 pub(crate) fn seeds() -> Vec<Vec<u8>> {

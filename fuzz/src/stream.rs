@@ -2,20 +2,17 @@
 
 use befit_record::{STREAM_VERSION, read_stream};
 
-use crate::within;
+use crate::{recording, within};
 
 /// The reader's buffer, and tables that a first event makes.
 const CONSTANT: u64 = 4 << 20;
 
-pub(crate) fn run(input: &[u8]) {
+pub(crate) fn run(input: &[u8]) -> bool {
     // A word of eight bytes may be a task, with what it declares and an entry of each table.
     let read = || read_stream(input, "fuzzing");
-    if let Ok(recording) = within(200, CONSTANT, input, read) {
-        let program = recording.program;
-        let mut file = Vec::new();
-        program.write(&mut file).expect("a recording can be written");
-        befit_program::Program::read(&file[..]).expect("and read");
-    }
+    let Ok(found) = within(200, CONSTANT, input, read) else { return false };
+    recording::read_again(&found.program);
+    true
 }
 
 /// Regions with nested forks, sized and not, touches, work and a line of atomics.

@@ -125,6 +125,7 @@ pub fn check_environment(
 ) -> Result<(), ThreadPoolBuildError> {
     let environment = Environment(variable);
     environment.scheduler()?;
+    environment.auto()?;
     environment.machine()?;
     environment.pin()?;
     environment.threads()?;
@@ -211,6 +212,19 @@ mod tests {
             let said = message(with(bad).threads());
             assert_eq!(said, format!("BEFIT_THREADS: '{bad}' is not a whole number from 1 up"));
         }
+    }
+
+    #[test]
+    fn every_variable_that_can_be_wrong_is_checked_without_a_pool() {
+        let known = ["SCHEDULER", "AUTO", "MACHINE", "PIN", "THREADS", "TIMES"];
+        let known = known.map(|name| format!("BEFIT_{name}"));
+        let options = Options::TABLE.iter().map(|option| option.variable.to_owned());
+        for variable in known.into_iter().chain(options) {
+            let bad = |name: &str| (name == variable).then(|| "no such value".into());
+            let said = check_environment(bad).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("{variable}: ")), "{said}");
+        }
+        assert!(check_environment(|_| None).is_ok());
     }
 
     #[cfg(unix)]

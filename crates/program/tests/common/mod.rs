@@ -3,14 +3,14 @@
 // Each test uses its own part.
 #![allow(dead_code, unused_imports)]
 
+mod all;
 mod forge;
 
 use befit_machine::Bytes;
-use befit_program::{
-    Declared, Program, ProgramBuilder, RawTouch, ScopeId, Site, Source, StrandId, TaskId, Touch,
-};
+use befit_program::{Declared, Program, ProgramBuilder, RawTouch, ScopeId, Site, Source};
 use proptest::prelude::*;
 
+pub(crate) use all::all;
 pub(crate) use forge::*;
 
 /// What a recorder may see.
@@ -168,39 +168,4 @@ pub(crate) fn task(
     builder.fork(ScopeId(scope), Declared::default()).unwrap();
     run(builder);
     builder.end().unwrap();
-}
-
-/// Everything that can be asked of a program, to compare two.
-pub(crate) fn all(program: &Program) -> String {
-    let mut all = format!("{:?} {:?}\n", program.meta(), program.stats());
-    for task in (0..program.tasks()).map(TaskId) {
-        let site = program.site(task);
-        all += &format!(
-            "{:?} {:?} {site:?} {:?} {:?}\n",
-            program.parent(task),
-            program.declared(task),
-            program.captured(task),
-            program.ops(task)
-        );
-        let Site { place, bytes, index } = program.sites()[site.0 as usize];
-        let source = program.source(site);
-        all += &format!("{} {bytes} {index} {source:?}\n", program.place(place));
-    }
-    for strand in (0..program.strands()).map(StrandId) {
-        let class = program.classes()[program.class(strand).0 as usize];
-        let (begin, end) = (program.place(class.begin.place()), program.place(class.end.place()));
-        all += &format!("{:?} {class:?} {begin} {end} ", program.work(strand));
-        for Touch { line, write, stack, streaming, dependent } in program.touches(strand) {
-            let flags = [write, stack, streaming, dependent].map(u8::from);
-            all += &format!("{line}{flags:?} ");
-        }
-    }
-    all + &format!(
-        "\n{:?} {} {} {} {}",
-        program.work_run(),
-        program.scopes(),
-        program.lines(),
-        program.stack_lines(),
-        program.total_touches()
-    )
 }
