@@ -102,6 +102,62 @@ fn results_are_kept_where_the_file_cannot_be_written_in_the_end() {
     assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
 }
 
+/// The script where no file may have more than `blocks` of 512 or 1024 bytes: as on a full disk,
+/// writing fails; returns its exit code and what it says.
+fn without_room(folder: &Path, blocks: u32) -> (Option<i32>, String) {
+    let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec /bin/sh bundle/measure.sh mine");
+    let mut sh = Command::new("/bin/sh");
+    sh.args(["-c", &limited]).current_dir(folder).stdout(Stdio::null());
+    let output = sh.env("FOLDER", folder).env("TMPDIR", folder.join("tmp")).output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn without_room_for_temporary_files_the_file_of_before_stays() {
+    let _alone = alone();
+    // There is no room for a single part, or for each part but not for all.
+    let spaces = "i=0; while [ $i -lt 200 ]; do printf '%100s\\n' ''; i=$((i + 1)); done";
+    for (name, more, blocks) in [("no-room", ":", 0), ("little-room", spaces, 200)] {
+        let folder = folder(name, BEFIT);
+        let stub = format!("#!/bin/sh\n{PEERS}\n[ \"$1\" = threads ] || {{ {more}; }}\n");
+        fs::write(folder.join("bundle/peers"), stub).unwrap();
+        fs::write(folder.join("mine"), "of before").unwrap();
+        let (code, said) = without_room(&folder, blocks);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(&format!("no room in {}", folder.join("tmp").display())), "{said}");
+        assert_eq!(fs::read_to_string(folder.join("mine")).unwrap(), "of before");
+        assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.part").exists());
+    }
+}
+
+#[test]
+fn a_command_that_is_not_there_leaves_no_file_behind() {
+    let _alone = alone();
+    let folder = folder("commands", BEFIT);
+    let bin = folder.join("bin");
+    fs::create_dir(&bin).unwrap();
+    for name in ["dirname", "timeout", "mktemp", "rm"] {
+        let found = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .map(|place| place.join(name))
+            .find(|file| file.exists());
+        std::os::unix::fs::symlink(found.unwrap(), bin.join(name)).unwrap();
+    }
+    let status = script(&folder, &["mine.json"]).env("PATH", &bin).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.json.part").exists());
+    assert_eq!(calls(&folder), "");
+}
+
+#[test]
+fn the_script_is_in_its_own_folder_whatever_cdpath_says() {
+    let _alone = alone();
+    let folder = folder("cdpath", BEFIT);
+    fs::create_dir_all(folder.join("other/bundle")).unwrap();
+    let status = script(&folder, &["mine.json"]).env("CDPATH", folder.join("other")).status();
+    assert!(status.unwrap().success());
+    assert!(calls(&folder).contains("peers fib"), "{}", calls(&folder));
+}
+
 #[test]
 fn asked_to_end_the_script_asks_once_what_it_runs_and_leaves_nothing() {
     let _alone = alone();

@@ -4,13 +4,8 @@
 set -u
 output=${1:-}
 case $output in "" | /*) ;; *) output=$PWD/$output ;; esac
-cd "$(dirname "$0")" || exit 1
+CDPATH='' cd -- "$(dirname -- "$0")" || exit 1
 output=${output:-$PWD/measured.json}
-# That the file cannot be written is said now, and not after ten minutes.
-if [ -d "$output" ] || ! true >"$output.part"; then
-    echo "measure.sh: cannot write $output" >&2
-    exit 1
-fi
 for needed in setsid timeout; do
     if ! command -v "$needed" >/dev/null; then
         echo "measure.sh: there is no $needed here" >&2
@@ -18,6 +13,12 @@ for needed in setsid timeout; do
     fi
 done
 work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+# That the file cannot be written is said now, and not after ten minutes.
+if [ -d "$output" ] || ! true >"$output.part"; then
+    echo "measure.sh: cannot write $output" >&2
+    exit 1
+fi
 trap 'rm -rf "$work" "$output.part"' EXIT
 # stopped: asks what runs to end, waits until it has, and ends.
 stopped() {
@@ -31,6 +32,11 @@ stopped() {
 }
 child=""
 trap stopped INT TERM HUP
+# no_room: ends. A file without some of its parts would look like a whole one.
+no_room() {
+    echo "measure.sh: no room in ${TMPDIR:-/tmp}" >&2
+    exit 1
+}
 export BEFIT_CALIBRATION="$work/host.machine"
 began=$(date +%s)
 # What befit counts, too: of a share of the CPUs, which nproc does not know, as many as it has.
@@ -71,17 +77,30 @@ part() {
 # missing NAME WHY: the part is null.
 missing() {
     echo "measure.sh: no $1: $2" >&2
-    echo null >"$work/$1.json"
+    echo null >"$work/$1.json" || no_room
 }
 
 # verified SECONDS ARGUMENTS...: befit verify for so long; what it has done by then counts.
 verified() {
     limit=$(within "$1")
     shift
-    [ "$limit" -lt 1 ] || limited "$limit" env BEFIT_CACHE="$work/cache" \
+    if [ "$limit" -lt 1 ]; then
+        missing verified "there was no time left"
+        return
+    fi
+    limited "$limit" env BEFIT_CACHE="$work/cache" \
         ./befit verify "$@" --repeats 3 --seeds 1 --no-suspect --format json \
-        --output "$work/verified.json" || echo "measure.sh: befit verify did not end" >&2
-    [ -s "$work/verified.json" ] || echo null >"$work/verified.json"
+        --output "$work/verified.json"
+    code=$?
+    # Recordings are large, and what follows needs room.
+    rm -rf "$work/cache"
+    case $code in
+    0) ;;
+    # Of timeout; of befit, or of a signal, where timeout returns what the command did.
+    124 | 130 | 137 | 143) echo "measure.sh: befit verify did not end in $limit s" >&2 ;;
+    *) echo "measure.sh: befit verify failed (exit code $code)" >&2 ;;
+    esac
+    [ -s "$work/verified.json" ] || missing verified "befit verify left nothing"
 }
 
 powers=""
@@ -122,7 +141,9 @@ for t in $(for power in $powers; do echo "$power"; done | sort -rn); do
 done
 
 model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -d '"\\')
-{
+# A command that fails, for want of room, ends the subshell.
+(
+    set -e
     printf '{"schema": "befit.machine-measured/1", "model": "%s", "threads": %s,\n' \
         "$model" "$threads"
     printf '"kernel": "%s",\n' "$(uname -sr | tr -d '"\\')"
@@ -139,7 +160,9 @@ model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -d '"\\
         separator=","
     done
     printf ']}\n'
-} >"$work/all"
+) >"$work/all"
+# shellcheck disable=SC2181 # as a condition it would go on after a failure
+[ $? -eq 0 ] || no_room
 if cp "$work/all" "$output.part" && mv -f "$output.part" "$output"; then
     echo "measure.sh: $output after $(($(date +%s) - began)) s" >&2
 else
