@@ -8,10 +8,14 @@ runtime=${1:-befit}
 case $runtime in befit | rayon | chili) ;; *) runtime=befit ;; esac
 # Vectors of 256 bits, as clang 19 chooses where 512 would be slower.
 flags="-C target-cpu=native -C target-feature=+prefer-256-bit -C llvm-args=-align-loops=64"
-# The others use it, too, if it is there.
-if ldconfig -p | grep -q libtcmalloc_minimal.so.4; then
+# The others use it, too, if it is there. The whole list is read: where grep -q ends at its first
+# line, ldconfig may fail. Users other than root may not have its folder in their PATH.
+libraries=$(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p || true)
+case $libraries in
+*libtcmalloc_minimal.so.4*)
     flags+=" -C link-arg=-Wl,--no-as-needed -C link-arg=-l:libtcmalloc_minimal.so.4"
-fi
+    ;;
+esac
 export RUSTFLAGS="$flags ${RUSTFLAGS:-}" CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}
 cargo build --release --no-default-features --features "$runtime" --bins
 to=${BUILD_DIR:-build}
