@@ -70,7 +70,7 @@ struct Arguments {
     /// Threads of each runtime [default: as many as the process may use]
     #[arg(long)]
     threads: Option<NonZero<usize>>,
-    /// Runs of each runtime, in turn: A B C A B C …
+    /// Runs of each runtime, in turn: A B C, C B A, B C A …
     #[arg(long, default_value = "7")]
     repeats: NonZero<usize>,
     /// Names from the list below, separated by commas [default: those that differ on the program]

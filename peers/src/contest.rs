@@ -1,5 +1,7 @@
-//! Runs the runtimes in turn, A B C A B C …, each time in a process of its own, and gathers the
-//! times.
+//! Runs the runtimes in turn, each time in a process of its own, and gathers the times.
+//!
+//! A runtime may leave the machine in another state than it found it: a clock that has gone up, a
+//! full cache of files. So the order changes from round to round ([`order`]).
 //!
 //! There are three reasons for a process per run. Pools that idle are not silent: some spin, some
 //! have threads that wake by the clock. Memory lies elsewhere each time, so no runtime profits or
@@ -29,7 +31,16 @@ pub(crate) struct TimedRun {
 pub(crate) struct Entry {
     pub(crate) runtime: RuntimeKind,
     /// Its times, or why there are none.
-    pub(crate) outcome: Result<Spread, String>,
+    pub(crate) outcome: Result<Spread, NoTimes>,
+}
+
+/// Why a runtime has no times.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum NoTimes {
+    /// It is not here.
+    NotBuilt(String),
+    /// A run of it failed.
+    Failed(String),
 }
 
 /// The outcome of all runtimes.
@@ -41,6 +52,37 @@ pub(crate) struct Results {
     pub(crate) repeats: usize,
     /// In the order asked for.
     pub(crate) entries: Vec<Entry>,
+}
+
+impl Results {
+    /// What failed, if anything did, on one line.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        let reason = |entry| match entry {
+            &Entry { outcome: Err(NoTimes::Failed(ref reason)), .. } => Some(reason.as_str()),
+            _ => None,
+        };
+        failure(self.entries.iter().filter_map(reason))
+    }
+}
+
+/// One line of the reasons why something failed, if there are any: the first of them.
+pub(crate) fn failure<'r>(mut reasons: impl Iterator<Item = &'r str>) -> Option<Error> {
+    let first = reasons.next()?;
+    Some(Error::Failed(match reasons.count() {
+        0 => first.to_owned(),
+        others => format!("{first}; {others} more failed"),
+    }))
+}
+
+/// The order of `count` runtimes in a round, as indices. It is rotated and reversed from round to
+/// round, A B C, C B A, B C A, A C B …: none always runs after the same one.
+pub(crate) fn order(count: usize, round: usize) -> Vec<usize> {
+    let mut order: Vec<_> = (0..count).collect();
+    order.rotate_left(round / 2 % count.max(1));
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
 }
 
 /// Seconds of several runs; the median of an even number is the lower of the two in the middle.
@@ -63,8 +105,8 @@ impl Spread {
 /// Runs `timed` on each of `runtimes` `repeats` times.
 ///
 /// # Errors
-/// [`Error::Size`]; the first [`Error::Failed`] or [`Error::Arguments`]. A runtime that cannot be
-/// built is no error but an entry that says so.
+/// [`Error::Size`]; the first [`Error::Arguments`]. A runtime that cannot be built or that fails is
+/// no error but an entry that says so.
 pub(crate) fn hold(
     timed: TimedRun,
     runtimes: &[RuntimeKind],
@@ -72,20 +114,25 @@ pub(crate) fn hold(
 ) -> Result<Results, Error> {
     timed.program.check(timed.n)?;
     let own = own_program()?;
-    let ready: Vec<Result<PathBuf, String>> = cpp::prepare(runtimes, &own);
-    let mut seconds = vec![Vec::new(); runtimes.len()];
-    for _ in 0..repeats {
-        for ((runtime, program), seconds) in runtimes.iter().zip(&ready).zip(&mut seconds) {
-            if let Ok(program) = program {
-                let command = command(program, *runtime, timed);
-                let number = |printed: &str| printed.trim().parse().ok();
-                seconds.push(run_process(command, &runtime.to_string(), number)?);
+    let mut runs: Vec<_> = cpp::prepare(runtimes, &own)
+        .into_iter()
+        .map(|ready| ready.map(|program| (program, Vec::new())).map_err(NoTimes::NotBuilt))
+        .collect();
+    for round in 0..repeats {
+        for at in order(runtimes.len(), round) {
+            let Ok((program, seconds)) = &mut runs[at] else { continue };
+            let command = command(program, runtimes[at], timed);
+            let number = |printed: &str| printed.trim().parse().ok();
+            match its_own(run_process(command, &runtimes[at].to_string(), number))? {
+                Ok(time) => seconds.push(time),
+                Err(reason) => runs[at] = Err(NoTimes::Failed(reason)),
             }
         }
     }
-    let entries = runtimes.iter().zip(ready).zip(seconds).map(|((runtime, ready), seconds)| {
-        let spread = || Spread::of(seconds).ok_or_else(|| "it was not run".to_owned());
-        Entry { runtime: *runtime, outcome: ready.and_then(|_| spread()) }
+    let entries = runtimes.iter().zip(runs).map(|(runtime, runs)| {
+        let not_run = || NoTimes::Failed("it was not run".to_owned());
+        let spread = |seconds| Spread::of(seconds).ok_or_else(not_run);
+        Entry { runtime: *runtime, outcome: runs.and_then(|(_, seconds)| spread(seconds)) }
     });
     let TimedRun { program, n, threads } = timed;
     Ok(Results { program: program.name(), n, threads, repeats, entries: entries.collect() })
@@ -109,6 +156,16 @@ fn command(program: &PathBuf, runtime: RuntimeKind, timed: TimedRun) -> Command 
 /// [`Error::Failed`].
 pub(crate) fn own_program() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(|e| not_started("this program", &e))
+}
+
+/// Tells a failure of the one runtime that was run, which leaves the others' times as they are, from
+/// an error of the command line.
+pub(crate) fn its_own<T>(run: Result<T, Error>) -> Result<Result<T, String>, Error> {
+    match run {
+        Ok(read) => Ok(Ok(read)),
+        Err(Error::Failed(reason)) => Ok(Err(reason)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Runs `command`, which runs `what`, and returns what it prints, as `read` reads it.
@@ -143,6 +200,27 @@ fn not_started(what: &str, error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_runtime_always_runs_after_the_same_one() {
+        for count in 2..7 {
+            let rounds: Vec<Vec<usize>> = (0..4).map(|round| order(count, round)).collect();
+            for round in &rounds {
+                let mut sorted = round.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, Vec::from_iter(0..count));
+            }
+            let all = rounds.concat();
+            for runtime in 0..count {
+                let mut before: Vec<_> =
+                    all.windows(2).filter(|pair| pair[1] == runtime).map(|pair| pair[0]).collect();
+                before.sort_unstable();
+                before.dedup();
+                assert!(before.len() > 1, "{runtime} of {count} after {before:?}");
+            }
+        }
+        assert_eq!(order(0, 3), Vec::<usize>::new());
+    }
 
     #[test]
     fn the_median_is_a_time_that_a_run_had() {

@@ -55,33 +55,45 @@ impl Error {
 
 fn main() -> ExitCode {
     match args::parse(std::env::args_os()).and_then(run) {
-        Ok(text) => match io::stdout().write_all(text.as_bytes()) {
+        Ok(Outcome { text, failure }) => match io::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&Error::Output(error)),
-            _ => ExitCode::SUCCESS,
+            _ => failure.map_or(ExitCode::SUCCESS, |failure| fail(&failure)),
         },
         Err(error) => fail(&error),
     }
 }
 
-fn run(command: Command) -> Result<String, Error> {
-    match command {
-        Command::Help(text) => Ok(text),
+/// What a command has to print, and what failed though there is something to print.
+struct Outcome {
+    text: String,
+    failure: Option<Error>,
+}
+
+fn run(command: Command) -> Result<Outcome, Error> {
+    let text = match command {
+        Command::Help(text) => text,
         Command::Once { run, runtime } => {
             let sizes = [run.program.warm_up_n(), run.n];
             let time = runtime.run(run.program, &sizes, run.threads)?;
-            Ok(format!("{}\n", time.as_secs_f64()))
+            format!("{}\n", time.as_secs_f64())
         }
         Command::Compare { run, runtimes, repeats, format } => {
             let results = contest::hold(run, &runtimes, repeats)?;
-            Ok(report::render(&results, format))
+            let text = report::render(&results, format);
+            return Ok(Outcome { text, failure: results.failure() });
         }
         Command::IdleOnce { workload, runtime, threads, calls } => {
-            idle::once(workload, runtime, threads, calls)
+            idle::once(workload, runtime, threads, calls)?
         }
-        Command::Bundle { folder } => bundle::write(&folder),
-        Command::Threads => Ok(format!("{}\n", args::usable_threads())),
-        Command::Idle { plan, format } => Ok(idle::render(&idle::hold(&plan)?, format)),
-    }
+        Command::Bundle { folder } => bundle::write(&folder)?,
+        Command::Threads => format!("{}\n", args::usable_threads()),
+        Command::Idle { plan, format } => {
+            let measured = idle::hold(&plan)?;
+            let text = idle::render(&measured, format);
+            return Ok(Outcome { text, failure: measured.failure() });
+        }
+    };
+    Ok(Outcome { text, failure: None })
 }
 
 fn fail(error: &Error) -> ExitCode {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     args::Format,
-    contest::{Entry, Results, Spread},
+    contest::{Entry, NoTimes, Results, Spread},
     runtime::RuntimeKind,
 };
 
@@ -23,6 +23,7 @@ struct Document<'a> {
     schema: &'static str,
     results: Vec<PeersRow<'a>>,
     not_built: Vec<Missing<'a>>,
+    failed: Vec<Missing<'a>>,
 }
 
 #[derive(Serialize)]
@@ -42,8 +43,12 @@ struct Missing<'a> {
 }
 
 fn json(results: &Results) -> String {
-    let mut document =
-        Document { schema: "befit.peers/1", results: Vec::new(), not_built: Vec::new() };
+    let mut document = Document {
+        schema: "befit.peers/1",
+        results: Vec::new(),
+        not_built: Vec::new(),
+        failed: Vec::new(),
+    };
     for entry in &results.entries {
         let runtime = entry.runtime.to_string();
         match &entry.outcome {
@@ -55,7 +60,8 @@ fn json(results: &Results) -> String {
                 repeats: results.repeats,
                 seconds: *seconds,
             }),
-            Err(reason) => document.not_built.push(Missing { runtime, reason }),
+            Err(NoTimes::NotBuilt(reason)) => document.not_built.push(Missing { runtime, reason }),
+            Err(NoTimes::Failed(reason)) => document.failed.push(Missing { runtime, reason }),
         }
     }
     let text = serde_json::to_string_pretty(&document).expect("strings and numbers can be written");
@@ -83,7 +89,11 @@ fn table(results: &Results) -> String {
                 let times = [s.median, s.min, s.max].map(milliseconds);
                 table.add_row(cells([runtime.to_string()].into_iter().chain(times).chain(ratios)));
             }
-            Err(reason) => missing += &format!("{runtime}: not built: {reason}\n"),
+            Err(NoTimes::NotBuilt(reason)) => {
+                missing += &format!("{runtime}: not built: {reason}\n");
+            }
+            // It begins with the runtime's name.
+            Err(NoTimes::Failed(reason)) => missing += &format!("{reason}\n"),
         }
     }
     let Results { program, n, threads, repeats, .. } = results;
@@ -151,7 +161,13 @@ mod tests {
                 ran(RuntimeKind::Rayon, 0.99, 1.0, 1.01),
                 Entry {
                     runtime: RuntimeKind::Cpp(CppRuntime::Tbb),
-                    outcome: Err("oneTBB (Debian: libtbb-dev) was not found".to_owned()),
+                    outcome: Err(NoTimes::NotBuilt(
+                        "oneTBB (Debian: libtbb-dev) was not found".to_owned(),
+                    )),
+                },
+                Entry {
+                    runtime: RuntimeKind::Chili,
+                    outcome: Err(NoTimes::Failed("chili failed (signal: 6): no memory".to_owned())),
                 },
             ],
         }
@@ -172,6 +188,7 @@ mod tests {
         assert_eq!(words("befit-ws"), ["befit-ws", "250", "240", "260", "2.50", "0.25", "1.00"]);
         assert_eq!(words("rayon"), ["rayon", "1000", "990", "1010", "10.00", "1.00", "4.00"]);
         assert_eq!(line("tbb"), "tbb: not built: oneTBB (Debian: libtbb-dev) was not found");
+        assert_eq!(line("chili"), "chili failed (signal: 6): no memory");
     }
 
     #[test]

@@ -92,6 +92,42 @@ fn a_size_that_programs_in_cpp_refuse_is_refused_before_they_start() {
     }
 }
 
+/// A runtime that cannot be set up costs the others nothing.
+#[test]
+fn what_fails_is_named_and_the_rest_is_printed() {
+    let most = "100000000";
+    let line = "fib --n 10 --repeats 2 --runtimes befit-ws,serial --format json --threads";
+    let contest = peers(&format!("{line} {most}"));
+    let line = "idle --workloads join --repeats 1 --runtimes befit-ws --format json --threads";
+    let idle = peers(&format!("{line} 1,{most}"));
+    for (output, list) in [(contest, "results"), (idle, "idle")] {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let one_line = said.starts_with("peers: befit-ws failed (") && said.lines().count() == 1;
+        assert!(one_line, "{said}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document[list].as_array().unwrap().len(), 1, "{document}");
+        assert_eq!(document["failed"][0]["runtime"], "befit-ws", "{document}");
+        assert_eq!(document["failed"].as_array().unwrap().len(), 1, "{document}");
+    }
+}
+
+/// Known before anything is run, so nothing is lost.
+#[test]
+fn idle_pools_that_cannot_be_measured_are_refused() {
+    let idle = |more: &str, path: &str| {
+        let line = format!("idle --workloads join --threads 1 --repeats 1 {more}");
+        let mut peers = Command::new(env!("CARGO_BIN_EXE_peers"));
+        let output = peers.args(line.split_whitespace()).env("PATH", path).output().unwrap();
+        assert!(output.stdout.is_empty());
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let pools = "peers: serial has no pool that could be idle\n";
+    assert_eq!(idle("--runtimes rayon,serial", ""), (Some(2), pools.to_owned()));
+    let valgrind = "peers: --instructions needs valgrind, which does not run\n";
+    assert_eq!(idle("--runtimes rayon --instructions", ""), (Some(2), valgrind.to_owned()));
+}
+
 /// With CMake, a compiler and the libraries the programs in C++ are right; without, the rest is
 /// printed all the same.
 #[test]
@@ -106,6 +142,7 @@ fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
             let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
             let entries = |key: &str| document[key].as_array().unwrap().clone();
             assert_eq!(entries("results").len() + entries("not_built").len(), 4, "{document}");
+            assert_eq!(entries("failed").len(), 0, "{document}");
             assert_eq!(entries("results")[0]["runtime"], "serial");
             let told = |missing: &Value| !missing["reason"].as_str().unwrap().is_empty();
             assert!(entries("not_built").iter().all(told), "{document}");

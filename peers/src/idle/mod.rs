@@ -2,12 +2,15 @@
 //! gaps, as threads become more.
 //!
 //! As in [`contest`](crate::contest), each run is a process of its own, and the runtimes take
-//! turns.
+//! turns, in an order that changes.
 
 mod report;
 mod workload;
 
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use serde::Serialize;
 
@@ -17,7 +20,7 @@ pub(crate) use self::{
 };
 use crate::{
     Error,
-    contest::{Spread, own_program, run_process},
+    contest::{self, Spread, its_own, order, own_program, run_process},
     runtime::RuntimeKind,
 };
 
@@ -30,6 +33,31 @@ pub(crate) struct Plan {
     pub(crate) repeats: usize,
     /// By valgrind, which takes long.
     pub(crate) count_instructions: bool,
+}
+
+impl Plan {
+    /// # Errors
+    /// [`Error::Arguments`] for what cannot be run at all, however long it takes to come to it.
+    fn check(&self) -> Result<(), Error> {
+        let pools = RuntimeKind::with_pools();
+        if let Some(other) = self.runtimes.iter().find(|runtime| !pools.contains(runtime)) {
+            return Err(other.has_no_pool());
+        }
+        let runs = || {
+            let mut valgrind = Command::new("valgrind");
+            valgrind
+                .arg("--version")
+                .stdin(Stdio::null())
+                .output()
+                .is_ok_and(|o| o.status.success())
+        };
+        if self.count_instructions && !runs() {
+            return Err(Error::Arguments(
+                "--instructions needs valgrind, which does not run".into(),
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// One workload on one runtime with so many threads.
@@ -49,30 +77,73 @@ pub(crate) struct IdleRow {
     pub(crate) instructions: Option<u64>,
 }
 
+/// One workload on one runtime with so many threads, of which a run failed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct IdleFailure {
+    pub(crate) workload: String,
+    pub(crate) runtime: String,
+    pub(crate) threads: usize,
+    pub(crate) reason: String,
+}
+
+/// What a plan came to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Measured {
+    pub(crate) rows: Vec<IdleRow>,
+    pub(crate) failed: Vec<IdleFailure>,
+}
+
+impl Measured {
+    /// What failed, if anything did, on one line.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        contest::failure(self.failed.iter().map(|failure| failure.reason.as_str()))
+    }
+}
+
 /// Runs all of `plan`, interleaved.
 ///
 /// # Errors
-/// The first [`Error::Failed`].
-pub(crate) fn hold(plan: &Plan) -> Result<Vec<IdleRow>, Error> {
+/// As [`Plan::check`]; the first [`Error::Arguments`] of a run.
+pub(crate) fn hold(plan: &Plan) -> Result<Measured, Error> {
+    plan.check()?;
     let own = own_program()?;
-    let mut rows = Vec::new();
+    let mut measured = Measured::default();
+    let mut rounds = 0..;
     for (&workload, &threads) in
         plan.workloads.iter().flat_map(|w| plan.threads.iter().map(move |t| (w, t)))
     {
-        let mut samples = vec![(Vec::new(), Vec::new()); plan.runtimes.len()];
-        for _ in 0..plan.repeats {
-            for (runtime, (cpu, wall)) in plan.runtimes.iter().zip(&mut samples) {
+        let mut samples = vec![Ok((Vec::new(), Vec::new())); plan.runtimes.len()];
+        for round in rounds.by_ref().take(plan.repeats) {
+            for at in order(plan.runtimes.len(), round) {
+                let Ok((cpu, wall)) = &mut samples[at] else { continue };
+                let runtime = plan.runtimes[at];
                 let mut command = Command::new(&own);
-                command.args(once_arguments(workload, *runtime, threads, workload.calls()));
-                let [of_cpu, of_wall] = run_process(command, &runtime.to_string(), numbers)?;
-                cpu.push(of_cpu);
-                wall.push(of_wall);
+                command.args(once_arguments(workload, runtime, threads, workload.calls()));
+                match its_own(run_process(command, &runtime.to_string(), numbers))? {
+                    Ok([of_cpu, of_wall]) => {
+                        cpu.push(of_cpu);
+                        wall.push(of_wall);
+                    }
+                    Err(reason) => samples[at] = Err(reason),
+                }
             }
         }
-        for (runtime, (cpu, wall)) in plan.runtimes.iter().zip(samples) {
+        for (&runtime, samples) in plan.runtimes.iter().zip(samples) {
+            let mut fails = |reason| {
+                let (workload, runtime) = (workload.name(), runtime.to_string());
+                measured.failed.push(IdleFailure { workload, runtime, threads, reason });
+            };
+            let (cpu, wall) = match samples {
+                Ok(samples) => samples,
+                Err(reason) => {
+                    fails(reason);
+                    continue;
+                }
+            };
+            let count = || its_own(instructions(&own, workload, runtime, threads));
+            let counted = plan.count_instructions.then(count).transpose()?.transpose();
             let spread = |seconds| Spread::of(seconds).expect("it was run");
-            let count = || instructions(&own, workload, *runtime, threads);
-            rows.push(IdleRow {
+            measured.rows.push(IdleRow {
                 workload: workload.name(),
                 runtime: runtime.to_string(),
                 threads,
@@ -80,11 +151,14 @@ pub(crate) fn hold(plan: &Plan) -> Result<Vec<IdleRow>, Error> {
                 repeats: plan.repeats,
                 cpu_seconds: spread(cpu),
                 seconds: spread(wall),
-                instructions: plan.count_instructions.then(count).transpose()?,
+                instructions: counted.unwrap_or_else(|reason| {
+                    fails(reason);
+                    None
+                }),
             });
         }
     }
-    Ok(rows)
+    Ok(measured)
 }
 
 /// The arguments of a process that makes `calls` calls.

@@ -3,18 +3,26 @@
 use comfy_table::Table;
 use serde::Serialize;
 
-use super::IdleRow;
+use super::{IdleFailure, IdleRow, Measured};
 use crate::{
     args::Format,
     report::{STYLE, cells},
 };
 
 /// The rows in a format, ending with a line break.
-pub(crate) fn render(rows: &[IdleRow], format: Format) -> String {
+pub(crate) fn render(measured: &Measured, format: Format) -> String {
     match format {
-        Format::Table => table(rows),
-        Format::Json => json(rows),
+        Format::Table => table(&measured.rows) + &failures(&measured.failed),
+        Format::Json => json(measured),
     }
+}
+
+/// What failed, a line each.
+fn failures(failed: &[IdleFailure]) -> String {
+    let line = |IdleFailure { workload, threads, reason, .. }: &IdleFailure| {
+        format!("{workload}, threads = {threads}: {reason}\n")
+    };
+    failed.iter().map(line).collect()
 }
 
 /// A document of the same contract as the programs' times.
@@ -22,10 +30,11 @@ pub(crate) fn render(rows: &[IdleRow], format: Format) -> String {
 struct Document<'a> {
     schema: &'static str,
     idle: &'a [IdleRow],
+    failed: &'a [IdleFailure],
 }
 
-fn json(rows: &[IdleRow]) -> String {
-    let document = Document { schema: "befit.peers/1", idle: rows };
+fn json(Measured { rows, failed }: &Measured) -> String {
+    let document = Document { schema: "befit.peers/1", idle: rows, failed };
     let text = serde_json::to_string_pretty(&document).expect("strings and numbers can be written");
     text + "\n"
 }
@@ -35,10 +44,7 @@ fn table(rows: &[IdleRow]) -> String {
     let mut text = String::new();
     for of_workload in rows.chunk_by(|a, b| a.workload == b.workload) {
         let first = &of_workload[0];
-        let threads: Vec<_> = of_workload
-            .chunk_by(|a, b| a.threads == b.threads)
-            .map(|rows| rows[0].threads)
-            .collect();
+        let threads = distinct(of_workload.iter().map(|row| row.threads));
         let what = if first.workload == "wake" { "until it begins" } else { "until it returns" };
         text += &format!(
             "{}: microseconds a call, medians of {} interleaved runs of {} calls\n",
@@ -50,7 +56,7 @@ fn table(rows: &[IdleRow]) -> String {
         text += &matrix("of the processor, threads", &threads, of_workload, |row| {
             format!("{:.1}", row.cpu_seconds.median * 1e6)
         });
-        if first.instructions.is_some() {
+        if of_workload.iter().any(|row| row.instructions.is_some()) {
             text += &matrix("thousand instructions, threads", &threads, of_workload, |row| {
                 row.instructions.map_or("-".to_owned(), |n| format!("{:.1}", n as f64 / 1e3))
             });
@@ -68,12 +74,25 @@ fn matrix(
     let mut table = Table::new();
     let header = threads.iter().map(ToString::to_string);
     table.load_style(STYLE).set_header(cells([title.to_owned()].into_iter().chain(header)));
-    let runtimes = rows.iter().take_while(|row| row.threads == rows[0].threads);
-    for runtime in runtimes.map(|row| &row.runtime) {
-        let of_runtime = rows.iter().filter(|row| row.runtime == *runtime).map(&figure);
+    for runtime in distinct(rows.iter().map(|row| &row.runtime)) {
+        let cell = |threads: &usize| {
+            let is_its = |row: &&IdleRow| row.runtime == *runtime && row.threads == *threads;
+            rows.iter().find(is_its).map_or("-".to_owned(), &figure)
+        };
+        let of_runtime = threads.iter().map(cell);
         table.add_row(cells([runtime.clone()].into_iter().chain(of_runtime)));
     }
     format!("\n{}\n", table.trim_fmt())
+}
+
+/// The first of equal ones, in their order.
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut kept, one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+        kept
+    })
 }
 
 #[cfg(test)]
@@ -112,8 +131,32 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_failed_has_no_figure_and_the_others_stay_in_their_columns() {
+        let mut measured = Measured { rows: rows(), failed: Vec::new() };
+        let failed = measured.rows.remove(0);
+        measured.failed.push(IdleFailure {
+            workload: failed.workload,
+            runtime: failed.runtime,
+            threads: failed.threads,
+            reason: "befit-ws failed (signal: 6)".to_owned(),
+        });
+        let text = render(&measured, Format::Table);
+        let words: Vec<Vec<_>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        for row in [["befit-ws", "-", "30.0"], ["rayon", "20.0", "40.0"]] {
+            assert!(words.contains(&row.to_vec()), "{text}");
+        }
+        let last = "gap-1ms, threads = 2: befit-ws failed (signal: 6)";
+        assert_eq!(text.lines().last(), Some(last));
+        let document: serde_json::Value = serde_json::from_str(&json(&measured)).unwrap();
+        assert_eq!(document["failed"][0]["threads"], 2);
+        assert_eq!(document["idle"].as_array().unwrap().len(), 3);
+    }
+
+    #[test]
     fn the_document_has_an_entry_per_run() {
-        let document: serde_json::Value = serde_json::from_str(&json(&rows())).unwrap();
+        let measured = Measured { rows: rows(), failed: Vec::new() };
+        let document: serde_json::Value = serde_json::from_str(&json(&measured)).unwrap();
         assert_eq!(document["schema"], "befit.peers/1");
         assert_eq!(document["idle"][3]["runtime"], "rayon");
         assert_eq!(document["idle"][3]["cpu_seconds"]["median"], 8e-5);

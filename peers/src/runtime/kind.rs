@@ -103,10 +103,13 @@ impl RuntimeKind {
             }
             Self::Rayon => workload.run(&Rayon::<false>::new(threads)?, threads, calls),
             Self::Chili => workload.run(&Chili::new(threads), threads, calls),
-            Self::Serial | Self::RayonIter | Self::Cpp(_) => {
-                Err(Error::Arguments(format!("{self} has no pool that could be idle")))
-            }
+            Self::Serial | Self::RayonIter | Self::Cpp(_) => Err(self.has_no_pool()),
         }
+    }
+
+    /// Why it is not measured beside idle pools.
+    pub(crate) fn has_no_pool(self) -> Error {
+        Error::Arguments(format!("{self} has no pool that could be idle"))
     }
 
     /// Those that have a pool that can be idle.
