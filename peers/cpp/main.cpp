@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
+#include <stdexcept>
 #include <string>
 
 #include "program/fib.hpp"
@@ -36,6 +38,13 @@ double run(const std::string& program, Runtime& runtime, std::size_t n)
     throw std::runtime_error("unknown program '" + program + "'");
 }
 
+// In the words of the programs in Rust; another command line helps.
+int no_memory(const char* n)
+{
+    std::fprintf(stderr, "there is not enough memory for n = %s; give a smaller --n\n", n);
+    return 2;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -49,6 +58,10 @@ int main(int argc, char** argv)
         Runtime runtime(number(3));
         run(argv[1], runtime, number(4));
         std::printf("%.9f\n", run(argv[1], runtime, number(2)));
+    } catch (const std::bad_alloc&) {
+        return no_memory(argv[2]);
+    } catch (const std::length_error&) {
+        return no_memory(argv[2]);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;

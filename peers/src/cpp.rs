@@ -13,6 +13,9 @@ use crate::runtime::RuntimeKind;
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/cpp");
 
+/// So many lines of what a step said are shown where it failed.
+const LINES: usize = 6;
+
 /// A runtime in C++, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CppRuntime {
@@ -77,6 +80,24 @@ fn step(what: &str, command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let message = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
-    Err(format!("{what} failed: {}", message.trim()))
+    // The first line seldom says why: CMake's has the place only, a compiler's the function.
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.take(LINES).collect::<Vec<_>>().join(" ");
+    let message = if message.is_empty() { "no message" } else { &message };
+    Err(format!("{what} failed: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_runtime_is_not_built_is_said_on_one_line() {
+        let sh = |script| step("cmake", Command::new("sh").args(["-c", script]));
+        let script = "printf 'CMake Error at x:4:\\n\\n  no compiler\\n' >&2; exit 1";
+        let said = "cmake failed: CMake Error at x:4: no compiler";
+        assert_eq!(sh(script), Err(said.to_owned()));
+        assert_eq!(sh("exit 1"), Err("cmake failed: no message".to_owned()));
+        assert_eq!(sh("echo said >&2"), Ok(()));
+    }
 }

@@ -1,6 +1,9 @@
 //! The command as its users call it.
 
-use std::process::{Command, Output};
+use std::{
+    process::{Command, Output},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use serde_json::Value;
 
@@ -92,6 +95,20 @@ fn a_size_that_programs_in_cpp_refuse_is_refused_before_they_start() {
     }
 }
 
+/// True if CMake and a C++ compiler are here.
+fn builds_cpp() -> bool {
+    let runs = |program: &str| {
+        Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
+    runs("cmake") && runs("c++")
+}
+
+/// One test at a time builds what is in C++: CMake uses one folder.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A runtime that cannot be set up costs the others nothing.
 #[test]
 fn what_fails_is_named_and_the_rest_is_printed() {
@@ -128,12 +145,34 @@ fn idle_pools_that_cannot_be_measured_are_refused() {
     assert_eq!(idle("--runtimes rayon --instructions", ""), (Some(2), valgrind.to_owned()));
 }
 
+#[test]
+fn programs_in_cpp_without_memory_ask_for_a_smaller_size() {
+    let _alone = alone();
+    let line = "--repeats 1 --runtimes serial-c++ --threads 1";
+    // Builds them.
+    let built = stdout(&peers(&format!("rrm --n 1000 {line} --format json")));
+    let document: Value = serde_json::from_str(&built).unwrap();
+    if document["results"].as_array().unwrap().is_empty() {
+        assert!(!builds_cpp(), "{document}");
+        return;
+    }
+    let n = 1_000_000_000;
+    let program = env!("CARGO_BIN_EXE_peers");
+    let limited = format!("ulimit -v 2000000; exec {program} rrm --n {n} {line}");
+    let output = Command::new("sh").args(["-c", &limited]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected = format!("peers: there is not enough memory for n = {n}; give a smaller --n");
+    assert_eq!((output.status.code(), said.trim_end()), (Some(2), &*expected));
+}
+
 /// With CMake, a compiler and the libraries the programs in C++ are right; without, the rest is
 /// printed all the same.
 #[test]
 fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
     let sizes = "fib 15, fib-sized 15, fib-task 15, fib-100ns 12, skynet 1000, spawn 1024, \
         nqueens 7, matmul 64, rrm 20001, quicksort 50001, heat 20";
+    let _alone = alone();
+    let cpp = builds_cpp();
     for program in sizes.split(", ") {
         let (name, n) = program.split_once(' ').unwrap();
         for threads in [1, 2, 4] {
@@ -143,6 +182,8 @@ fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
             let entries = |key: &str| document[key].as_array().unwrap().clone();
             assert_eq!(entries("results").len() + entries("not_built").len(), 4, "{document}");
             assert_eq!(entries("failed").len(), 0, "{document}");
+            let serial = |result: &Value| result["runtime"] == "serial-c++";
+            assert!(!cpp || entries("results").iter().any(serial), "{document}");
             assert_eq!(entries("results")[0]["runtime"], "serial");
             let told = |missing: &Value| !missing["reason"].as_str().unwrap().is_empty();
             assert!(entries("not_built").iter().all(told), "{document}");
