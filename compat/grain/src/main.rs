@@ -1,5 +1,6 @@
-//! Times a parallel loop over items that take so many nanoseconds each: `grain NANOSECONDS ITEMS
-//! CALLS` prints the median of the calls, in nanoseconds.
+//! Times a parallel loop over items of so many steps each: `grain STEPS ITEMS CALLS` prints the
+//! median of the calls, in nanoseconds. `grain` alone prints how many steps take a millisecond here:
+//! the same number for all processes that are compared.
 
 use std::{env, hint::black_box, process::ExitCode, time::Instant};
 
@@ -15,24 +16,34 @@ fn work(mut x: u64, steps: u64) -> u64 {
     x
 }
 
-/// How many steps take `nanoseconds`.
-fn steps_for(nanoseconds: u64) -> u64 {
+/// How many steps take a millisecond, by the shortest of several loops: a disturbance makes a loop
+/// longer, and none makes it shorter.
+fn steps_of_a_millisecond() -> u64 {
     const STEPS: u64 = 2_000_000;
-    let start = Instant::now();
-    black_box(work(1, STEPS));
-    let each = start.elapsed().as_nanos() as f64 / STEPS as f64;
-    (nanoseconds as f64 / each).max(1.0) as u64
+    let time = |_| {
+        let start = Instant::now();
+        black_box(work(black_box(1), STEPS));
+        start.elapsed()
+    };
+    let least = (0..50).map(time).min().unwrap_or_default();
+    (STEPS as f64 / (least.as_secs_f64() * 1e3)) as u64
 }
 
 fn main() -> ExitCode {
     let number = |text: String| text.parse().ok().filter(|number| *number > 0);
     let numbers: Option<Vec<u64>> = env::args().skip(1).map(number).collect();
-    let Some([nanoseconds, items, calls]) = numbers.as_deref() else {
-        eprintln!("usage: grain NANOSECONDS ITEMS CALLS");
-        return ExitCode::from(2);
+    let (steps, items, calls) = match numbers.as_deref() {
+        Some([]) => {
+            println!("{}", steps_of_a_millisecond());
+            return ExitCode::SUCCESS;
+        }
+        Some(&[steps, items, calls]) => (steps, items, calls),
+        _ => {
+            eprintln!("usage: grain [STEPS ITEMS CALLS]");
+            return ExitCode::from(2);
+        }
     };
-    let steps = steps_for(*nanoseconds);
-    let from: Vec<u64> = (0..*items).collect();
+    let from: Vec<u64> = (0..items).collect();
     let mut to = vec![0; from.len()];
     let warm_up = calls / 4;
     let mut times: Vec<_> = (0..warm_up + calls)
