@@ -44,7 +44,9 @@ enum Color {
 
 /// The manner that was asked for. Before the command line has been read: what it says of colours.
 pub(crate) fn manner() -> Manner {
-    *MANNER.get_or_init(|| Manner { color: asked(env::args()), ..Manner::default() })
+    // `env::args` panics on words that are not UTF-8.
+    let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
+    *MANNER.get_or_init(|| Manner { color: asked(words), ..Manner::default() })
 }
 
 /// Sets the manner once the command line has been read.
