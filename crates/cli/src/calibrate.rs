@@ -8,7 +8,7 @@ use befit_machine::{Host, calibration_file};
 use clap::{Args, ValueEnum};
 
 use crate::{
-    fail::Failure,
+    fail::{Failure, first_of},
     output::{Destination, complain, print},
     progress::Display,
 };
@@ -63,14 +63,19 @@ impl CalibrateArgs {
         let display = Display::new();
         let found = Measuring::find(&display)?.calibrate(effort, &display)?;
         drop(display);
-        print(&match self.format {
-            Format::Table => found.table(&claimed),
-            Format::Json => found.json(&claimed).map_err(failure)?,
-        })?;
+        // The file first: nobody may read the figures, or only later.
+        let content = found.file(&claimed).map_err(failure);
+        let written = content.and_then(|content| destination.write(&content));
+        let text = match self.format {
+            Format::Table => Ok(found.table(&claimed)),
+            Format::Json => found.json(&claimed).map_err(failure),
+        };
+        let printed = text.and_then(|text| print(&text));
         warn(&found);
-        destination.write(&found.file(&claimed).map_err(failure)?)?;
-        complain(&format!("wrote {}", path.display()));
-        Ok(())
+        if written.is_ok() {
+            complain(&format!("wrote {}", path.display()));
+        }
+        first_of([written, printed])
     }
 }
 

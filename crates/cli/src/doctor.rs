@@ -3,7 +3,11 @@
 use befit_lab::{State, doctor};
 use clap::Args;
 
-use crate::{fail::Failure, manner::manner, output::print};
+use crate::{
+    fail::{Failure, first_of},
+    manner::manner,
+    output::print,
+};
 
 const AFTER: &str = "\
 Examples:
@@ -18,10 +22,11 @@ pub(crate) struct DoctorArgs {}
 impl DoctorArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let findings = doctor();
-        print(&befit_report::findings(&findings, manner().width()))?;
-        match findings.iter().filter(|finding| finding.state == State::Missing).count() {
+        let verdict = match findings.iter().filter(|f| f.state == State::Missing).count() {
             0 => Ok(()),
             missing => Err(Failure::other(format!("{missing} of these are missing"))),
-        }
+        };
+        let printed = print(&befit_report::findings(&findings, manner().width()));
+        first_of([verdict, printed])
     }
 }

@@ -61,6 +61,22 @@ impl Failure {
     }
 }
 
+/// What several duties come to that were all tried: the first failure; the others are said before.
+/// That the reader of stdout has gone counts only if nothing else failed.
+pub(crate) fn first_of(
+    duties: impl IntoIterator<Item = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let failures = duties.into_iter().filter_map(Result::err);
+    let (gone, failures): (Vec<_>, Vec<_>) =
+        failures.partition(|failure| matches!(failure, Failure::ReaderGone));
+    let mut failures = failures.into_iter().chain(gone);
+    let first = failures.next();
+    for other in failures.filter(|failure| !matches!(failure, Failure::ReaderGone)) {
+        output::complain(&other.to_string());
+    }
+    first.map_or(Ok(()), Err)
+}
+
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         match error {
@@ -109,4 +125,25 @@ pub(crate) fn interrupt() -> Result<Interrupt, Failure> {
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
     Ok(interrupt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a list of duties comes to, as the exit code's reason.
+    fn outcome(duties: Vec<Result<(), Failure>>) -> String {
+        first_of(duties).map_or_else(|failure| failure.to_string(), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn the_first_failure_counts_and_a_reader_that_has_gone_only_alone() {
+        let (verdict, disk) = (|| Err(Failure::other("verdict")), || Err(Failure::other("disk")));
+        let gone = || Err(Failure::ReaderGone);
+        assert_eq!(outcome(vec![Ok(()), Ok(())]), "fine");
+        assert_eq!(outcome(vec![verdict(), gone(), Ok(())]), "verdict");
+        assert_eq!(outcome(vec![gone(), disk(), Ok(())]), "disk");
+        assert_eq!(outcome(vec![verdict(), disk()]), "verdict");
+        assert_eq!(outcome(vec![Ok(()), gone()]), Failure::ReaderGone.to_string());
+    }
 }

@@ -11,7 +11,7 @@ use befit_report::{native_page, native_trace, render_native};
 use clap::{Args, ValueEnum};
 
 use crate::{
-    fail::{Failure, interrupt},
+    fail::{Failure, first_of, interrupt},
     options::{PolicyArgs, count, whole},
     output::{OutputArgs, PageArgs, TraceArgs},
     progress::Display,
@@ -96,11 +96,15 @@ impl RunArgs {
         let display = Display::new();
         let page = self.page.open(&display)?;
         let results = plan.run(&source, &interrupt, &display)?;
-        page.map_or(Ok(()), |page| page.write(&native_page(&results)))?;
-        trace.map_or(Ok(()), |trace| trace.write(&native_trace(&results.traces)?))?;
         drop(display);
-        let text = render_native(&results, self.output.format())?;
-        self.output.open()?.write(&text)
+        // What was measured cannot be had again: it is written first, and each of the files is
+        // written whatever becomes of the others.
+        let write = || self.output.open()?.write(&render_native(&results, self.output.format())?);
+        first_of([
+            write(),
+            page.map_or(Ok(()), |page| page.write(&native_page(&results))),
+            trace.map_or(Ok(()), |trace| trace.write(&native_trace(&results.traces)?)),
+        ])
     }
 
     /// What to run.

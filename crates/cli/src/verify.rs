@@ -6,7 +6,8 @@ use std::{
 };
 
 use befit_lab::{
-    KernelSource, Source, VerifyPlan, VerifyProgram, check_threads, kernels, learning_n, verified_n,
+    KernelSource, LabError, Source, Verified, VerifyPlan, VerifyProgram, check_threads, kernels,
+    learning_n, verified_n,
 };
 use befit_machine::Machine;
 use befit_report::{render_verified, verify_page};
@@ -14,7 +15,7 @@ use befit_sched::SchedulerKind;
 use clap::Args;
 
 use crate::{
-    fail::{Failure, interrupt},
+    fail::{Failure, first_of, interrupt},
     options::{BinaryArgs, OptionArgs, count, whole},
     output::{OutputArgs, PageArgs},
     progress::Display,
@@ -126,12 +127,23 @@ impl VerifyArgs {
         let display = Display::new();
         let page = self.page.open(&display)?;
         let verified = plan.run(&interrupt, &display)?;
-        page.map_or(Ok(()), |page| page.write(&verify_page(&verified)))?;
         drop(display);
-        self.output.open()?.write(&render_verified(&verified, self.output.format())?)?;
-        if interrupt.is_raised() {
-            return Err(befit_lab::LabError::Interrupted.into());
-        }
+        let results =
+            || self.output.open()?.write(&render_verified(&verified, self.output.format())?);
+        // What was measured cannot be had again: it is written before the page. The verdict counts
+        // whatever becomes of both.
+        let written = results();
+        let page = page.map_or(Ok(()), |page| page.write(&verify_page(&verified)));
+        let verdict = if interrupt.is_raised() {
+            Err(LabError::Interrupted.into())
+        } else {
+            self.verdict(&verified)
+        };
+        first_of([verdict, written, page])
+    }
+
+    /// Whether all programs have results, and they are as `--check` wants them.
+    fn verdict(&self, verified: &Verified) -> Result<(), Failure> {
         if let [.., why] = &verified.failed[..] {
             let count = verified.failed.len();
             return Err(Failure::other(format!("programs without results: {count}; {why}")));

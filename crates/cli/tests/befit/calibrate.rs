@@ -1,13 +1,37 @@
 //! `befit calibrate`.
 
-use crate::{assert_fails, befit, printed, stderr};
+use std::{
+    io::{Read, Write, pipe},
+    process::{Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{assert_fails, befit, command, printed, stderr};
+
+/// So many bytes a pipe holds.
+const PIPE: usize = 1 << 16;
 
 #[test]
 fn calibrate_prints_figures_and_writes_the_file_that_it_names() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("host.machine");
     let name = file.to_str().unwrap();
-    let output = befit(&["calibrate", "--quick", "--format", "json", "-o", name]);
+    // A pipe that is full: the figures cannot be printed before the test reads.
+    let (mut reader, mut writer) = pipe().unwrap();
+    writer.write_all(&[b' '; PIPE]).unwrap();
+    let mut calibrate = command(&["calibrate", "--quick", "--format", "json", "-o", name]);
+    let child = calibrate.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    drop(calibrate);
+    let start = Instant::now();
+    while !file.exists() {
+        // What measures may have to be built before.
+        assert!(start.elapsed() < Duration::from_secs(600), "the file waits for a reader");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut stdout = Vec::new();
+    reader.read_to_end(&mut stdout).unwrap();
+    let output = Output { stdout, ..child.wait_with_output().unwrap() };
     let found: serde_json::Value = serde_json::from_str(&printed(&output)).unwrap();
     assert_eq!(found["schema"], "befit.calibrate/1");
     assert!(found["mhz"]["value"].as_f64().unwrap() > 100.0, "{found}");

@@ -124,6 +124,21 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
+fn something_that_is_missing_counts_though_nobody_reads_of_it() {
+    for full in [true, false] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let gone = Stdio::from(writer);
+        let full = if full { std::fs::File::create("/dev/full").unwrap().into() } else { gone };
+        let mut doctor = command(&["doctor"]);
+        let output = doctor.env("PATH", "").env_remove("CARGO").stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.lines().last().unwrap().ends_with("of these are missing"), "{said}");
+    }
+}
+
+#[test]
 fn the_tasks_of_the_arrays_have_the_overlap_that_the_kernel_gives_them() {
     let text =
         printed(&befit(&["footprint", "array-abc", "--n", "1", "--tasks", "6", "--format", "csv"]));

@@ -156,6 +156,20 @@ fn a_command_is_run_as_it_is_and_timed_as_a_process() {
 }
 
 #[test]
+fn results_are_printed_though_the_trace_can_no_longer_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let gone = folder.path().join("gone");
+    fs::create_dir(&gone).unwrap();
+    let script = format!("rm -rf {}; exec {} rrm --n 50000", gone.display(), kernels());
+    let trace = gone.join("trace.json");
+    let line = ["--trace", trace.to_str().unwrap(), "--", "sh", "-c", &script];
+    let output = befit(&words("run --sched ws --repeats 1 --format json", &line));
+    assert_ends(&output, 1, &["cannot write", "trace.json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["results"].as_array().unwrap().len(), 1, "{document}");
+}
+
+#[test]
 fn a_command_that_fails_is_an_error_after_its_own_words() {
     let output = befit(&["run", "--", "sh", "-c", "echo oh no >&2; exit 3"]);
     let stderr = stderr(&output);
