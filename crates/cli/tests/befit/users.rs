@@ -4,9 +4,9 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::Output,
-    time::{Duration, Instant},
+    process::{Command, Output},
 };
 
 use crate::{MACHINE, assert_ends, command, report, words};
@@ -88,17 +88,33 @@ pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
 /// How many schedulers are compared where none are named.
 const SCHEDULERS: usize = 5;
 
-/// What `befit compare line…` says of the crate whose manifest is `manifest` in `folder`. The
-/// target folder is `target` and stays, so that befit is not built again for each run of a test.
-fn compare(folder: &Path, manifest: &str, target: &str, line: &str) -> Output {
+/// `befit compare line…` of the crate whose manifest is `manifest` in `folder`. The target folder is
+/// `target` and stays, so that befit is not built again for each run of a test.
+fn comparison(folder: &Path, manifest: &str, target: &str, line: &str) -> Command {
     let manifest = folder.join(manifest);
     let named = ["--manifest-path", manifest.to_str().unwrap(), "--machine", MACHINE];
-    command(&words("compare --seeds 1 --format json", &named))
+    let mut command = command(&words("compare --seeds 1 --format json", &named));
+    command
         .args(line.split_whitespace())
         .env("BEFIT_CACHE", folder.with_extension("cache"))
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(target))
-        .output()
-        .expect("the binary starts")
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(target));
+    command
+}
+
+/// What it says.
+fn compare(folder: &Path, manifest: &str, target: &str, line: &str) -> Output {
+    comparison(folder, manifest, target, line).output().expect("the binary starts")
+}
+
+/// A cargo in `folder` that notes its subcommands in the file `calls` there.
+fn noting_cargo(folder: &Path) -> PathBuf {
+    let cargo = folder.join("cargo");
+    let calls = folder.join("calls");
+    let script =
+        format!("#!/bin/sh\necho \"$1\" >>{}\nexec {} \"$@\"\n", calls.display(), env!("CARGO"));
+    fs::write(&cargo, script).unwrap();
+    fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).unwrap();
+    cargo
 }
 
 #[test]
@@ -128,7 +144,7 @@ fn a_users_own_crate_is_compared() {
     assert_eq!(commands(&run("--example add -- 30000")), ["add 30000"; SCHEDULERS]);
     assert_ends(&run(""), 1, &["how many numbers"]);
     // Known before anything is built.
-    let start = Instant::now();
+    let cargo = noting_cargo(folder.path());
     for (line, said) in [
         ("--bin product -- 5", "no --bin product; there are: sum"),
         ("--example product -- 5", "no --example product; there are: add"),
@@ -136,9 +152,11 @@ fn a_users_own_crate_is_compared() {
         ("--stdin nowhere -- 5", "the input nowhere is no file"),
         ("--example alone", "alone.rs names neither befit nor rayon in its source, so --example"),
     ] {
-        assert_ends(&run(line), 2, &[said]);
+        let mut comparison = comparison(&users, "Cargo.toml", "users-crate", line);
+        assert_ends(&comparison.env("CARGO", &cargo).output().unwrap(), 2, &[said]);
     }
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    let calls = fs::read_to_string(folder.path().join("calls")).unwrap();
+    assert!(calls.lines().all(|subcommand| subcommand == "metadata"), "{calls}");
     fs::write(users.join("Cargo.toml"), "[package\n").unwrap();
     let refused = ["cargo cannot read the program's manifest", "unclosed table"];
     assert_ends(&run("-- 20000"), 2, &refused);
