@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use crate::{threads::testing::*, *};
+use befit_machine::Bytes;
+use befit_sched::TaskInfo;
+
+use crate::{
+    threads::{sleep::PutOff, testing::*, worker::Worker},
+    *,
+};
 
 /// Two halves by one `join` of the source, whatever they do.
 fn halves(work: &(dyn Fn() + Sync)) {
@@ -52,6 +58,42 @@ fn halves_that_wait_for_one_another_meet_in_a_call_of_short_ones() {
             }
         });
     });
+}
+
+/// The halves of the inner one may wait for the second half of the outer one, as a search in a
+/// range does that must not go through all of it.
+#[test]
+fn regression_the_outer_of_two_forks_is_given_away_before_the_inner_one() {
+    fn halves(size: usize, work: &(dyn Fn() + Sync)) {
+        join(fit(size, work), fit(size, work));
+    }
+    let _watchdog = watchdog(MINUTE);
+    let with_worker = |f: &dyn Fn(&Worker)| Worker::with_current(|worker| f(worker.unwrap()));
+    for _ in 0..or_under_miri(20, 1) {
+        let noting = Noting::with(|usual| usual);
+        let builder = ThreadPoolBuilder::new().num_threads(2).machine("pu:2".parse().unwrap());
+        let pool = builder.policy(noting.clone()).build().unwrap();
+        for _ in 0..or_under_miri(500, 5) {
+            pool.install(|| halves(1000, &|| {}));
+        }
+        let before = noting.tasks().len();
+        let begun = AtomicUsize::new(0);
+        let outer = || {
+            if begun.fetch_add(1, SeqCst) == 0 {
+                // The outer fork is held back, and a thief comes.
+                with_worker(&|worker| worker.requests().request());
+                halves(1000, &|| {});
+            }
+        };
+        pool.install(|| {
+            with_worker(&|worker| {
+                worker.run_call(&PutOff::new(true, None), || halves(2000, &outer))
+            })
+        });
+        let sizes = noting.tasks()[before..].iter().map(|task| task.size).collect::<Vec<_>>();
+        let of_forks = sizes.into_iter().find(|size| *size != TaskInfo::UNKNOWN);
+        assert_eq!(of_forks, Some(Bytes(2000)));
+    }
 }
 
 #[test]

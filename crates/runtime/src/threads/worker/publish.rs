@@ -14,7 +14,7 @@ use crate::{
         engine::{JobRef, NoUnwind, SpawnedRef},
         fork::{PendingFork, Reachable, StealRequests},
         latch::Latch,
-        sleep::HeldFork,
+        sleep::{HeldFork, PutOff},
     },
 };
 
@@ -184,9 +184,14 @@ impl Worker {
         }
     }
 
-    /// Gives the oldest private fork to the policy; returns whether there was one. The running
-    /// strand must be suspended.
+    /// Gives the oldest private fork to the policy, or the one that is held back, which is older;
+    /// returns whether there was one. A younger one may wait for an older one, which nobody could
+    /// run if all threads ran younger ones. The running strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
+        if self.outside_call().is_some_and(PutOff::holds) {
+            self.catch_up();
+            return true;
+        }
         let Some(HeldFork { job, task, .. }) = self.publish_next() else { return false };
         if let Some(call) = self.outside_call() {
             call.share();

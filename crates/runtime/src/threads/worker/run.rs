@@ -151,7 +151,10 @@ impl Worker {
 
     /// Nothing is held back in the running call any more. The running strand must be suspended.
     pub(super) fn catch_up(&self) {
-        if let Some(HeldFork { job, task, .. }) = self.outside_call().and_then(PutOff::end) {
+        if let Some(call) = self.outside_call()
+            && let Some(HeldFork { job, task, .. }) = call.end()
+        {
+            call.share();
             self.add(job, task);
         }
     }
