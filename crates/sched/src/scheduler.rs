@@ -55,6 +55,10 @@ pub struct Ask<'a, T> {
     /// Only what the worker finds without stealing from others' queues. Policies without queues of
     /// single workers need not mind.
     pub own_only: bool,
+    /// Several threads are this worker, and the one that asks has added nothing that still waits.
+    /// So what waits in the worker's queue is another thread's, and a policy that has a queue for
+    /// each worker gives what a thief would get. Never in simulations.
+    pub as_thief: bool,
     /// The worker sleeps if it gets nothing: it may have what the policy would rather have left to
     /// others for a while. What is refused now may wait for ever, if those others wait for it.
     pub before_sleep: bool,
@@ -73,6 +77,7 @@ impl<T> Ask<'_, T> {
         within: ClusterId::ROOT,
         accepts: None,
         own_only: false,
+        as_thief: false,
         before_sleep: false,
         still_for: Duration::ZERO,
     };

@@ -110,6 +110,7 @@ impl Engine {
             within: above.unwrap_or(ClusterId::ROOT),
             accepts: only_wanted.filter(|_| random.u8(..4) == 0),
             own_only: random.u8(..4) == 0,
+            as_thief: random.u8(..4) == 0,
             before_sleep: random.u8(..4) == 0,
             still_for: Duration::from_millis(*random.choice(&STILL_FOR).expect("some")),
         };

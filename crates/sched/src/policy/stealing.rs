@@ -106,11 +106,16 @@ impl<T: Handle> WorkStealing<T> {
         &self,
         w: WorkerId,
         accepts: &dyn Fn(&T) -> bool,
-        own_only: bool,
+        ask: &Ask<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let own = self.queues[w.index()].take_new(accepts, env);
-        if own.is_some() || own_only { own } else { self.steal(w, Some(accepts), env) }
+        let queue = &self.queues[w.index()];
+        let own = if ask.as_thief {
+            queue.pop_old(Some(accepts), env)
+        } else {
+            queue.take_new(accepts, env)
+        };
+        if own.is_some() || ask.own_only { own } else { self.steal(w, Some(accepts), env) }
     }
 
     /// Takes from another's queue. It passes over queues that another thief is at, and looks again,
@@ -209,9 +214,14 @@ impl<T: Handle> Scheduler<T> for WorkStealing<T> {
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         if let Some(accepts) = ask.accepts {
-            return self.get_accepted(w, accepts, ask.own_only, env);
+            return self.get_accepted(w, accepts, &ask, env);
         }
         let own = &self.queues[w.index()];
+        if ask.as_thief
+            && let Some(oldest) = own.pop_old(None, env)
+        {
+            return Some(oldest);
+        }
         // Returned as it comes out of the queue: nothing copies it.
         if !own.seems_empty() {
             let newest = own.pop_new(env);

@@ -232,17 +232,26 @@ impl Engine {
     /// ended. If the new task came from above, the waiting one would hold its part of the cache for
     /// nothing, and the stack would grow by a task for each level of the tree of caches, again and
     /// again.
+    ///
+    /// `owns_none`: nothing waits that this thread of `w` has forked.
     pub(crate) fn get(
         &self,
         w: WorkerId,
         within: ClusterId,
         awaited: Option<Ancestor>,
+        owns_none: bool,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
+        let as_thief = owns_none && self.shares_workers();
         let Some(awaited) = awaited else {
-            return self.ask(w, Ask { within, ..Ask::ANYTHING }, env);
+            return self.ask(w, Ask { within, as_thief, ..Ask::ANYTHING }, env);
         };
-        self.ask_for(w, awaited, false, env)
+        self.ask_for(w, awaited, Ask { as_thief, ..Ask::ANYTHING }, env)
+    }
+
+    /// Whether several threads are one worker.
+    fn shares_workers(&self) -> bool {
+        self.threads > self.workers()
     }
 
     /// As [`Self::get`], of what `w` finds without stealing, and descends from `awaited`.
@@ -252,20 +261,20 @@ impl Engine {
         awaited: Ancestor,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        self.ask_for(w, awaited, true, env)
+        self.ask_for(w, awaited, Ask { own_only: true, ..Ask::ANYTHING }, env)
     }
 
     fn ask_for(
         &self,
         w: WorkerId,
         awaited: Ancestor,
-        own_only: bool,
+        ask: Ask<'_, JobRef>,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
         // SAFETY: a policy shows only jobs that it has not returned from `get`, and returns none of
         // them before the call ends.
         let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
-        self.ask(w, Ask { accepts: Some(&accepts), own_only, ..Ask::ANYTHING }, env)
+        self.ask(w, Ask { accepts: Some(&accepts), ..ask }, env)
     }
 
     /// `awaited` if a worker that waits for it may run only its descendants: by the pool's

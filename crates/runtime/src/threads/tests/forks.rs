@@ -32,6 +32,28 @@ fn sized_sum(numbers: &[u64]) -> u64 {
     a + b
 }
 
+/// Where several threads are one worker, the queue of which has the forks of all of them.
+#[test]
+fn regression_a_thread_takes_the_oldest_fork_of_a_thread_that_is_the_same_worker() {
+    for kind in [SchedulerKind::Ws, SchedulerKind::Pws, SchedulerKind::CatsS, SchedulerKind::Auto] {
+        let _watchdog = watchdog(MINUTE);
+        let pool = pool(kind, "pu:1", 2);
+        let (forked, found) = (AtomicBool::new(false), AtomicBool::new(false));
+        pool.scope(|s| {
+            // Keeps the other thread until both forks wait.
+            s.spawn(|_| wait_for(&forked));
+            let inner = || {
+                let first = || {
+                    forked.store(true, SeqCst);
+                    wait_for(&found);
+                };
+                join(first, || wait_for(&found));
+            };
+            join(inner, || found.store(true, SeqCst));
+        });
+    }
+}
+
 #[test]
 fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler() {
     let (n, expected) = or_under_miri((16, 987), (8, 21));

@@ -137,7 +137,8 @@ impl Worker {
     /// Asks the policy.
     #[inline]
     pub(super) fn ask(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        self.timed(|| self.engine().get(self.id, self.within(), awaited, &mut self.env()))
+        let (within, owns_none) = (self.within(), self.requests().untaken() == 0);
+        self.timed(|| self.engine().get(self.id, within, awaited, owns_none, &mut self.env()))
     }
 
     /// As [`Self::get`], of what this worker may have because it would sleep else.

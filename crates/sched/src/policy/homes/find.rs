@@ -68,7 +68,8 @@ impl<T: Handle> Homes<T> {
         ask: Ask<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Entry<T>> {
-        let own = self.own[w.index()].newest(accepts, env);
+        let own = &self.own[w.index()];
+        let own = if ask.as_thief { own.oldest(accepts, env) } else { own.newest(accepts, env) };
         let own = own.or_else(|| self.dealt[w.index()].oldest(accepts, env));
         // What is still to be dealt out is its own as well.
         let socket = self.sockets.of(w);
