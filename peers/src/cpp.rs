@@ -5,6 +5,8 @@
 //! missing.
 
 use std::{
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -66,9 +68,19 @@ pub(crate) fn prepare(runtimes: &[RuntimeKind], own: &Path) -> Vec<Result<PathBu
 
 /// Builds the project in `folder`, without the runtimes whose libraries are missing.
 fn build(folder: &Path) -> Result<(), String> {
+    // Another process may build them at the same time.
+    let _alone = lock(folder).map_err(|e| format!("{} cannot be used: {e}", folder.display()))?;
     let configure = ["-S", SOURCES, "-B"].map(Path::new).into_iter().chain([folder]);
     step("cmake", Command::new("cmake").args(configure).arg("-DCMAKE_BUILD_TYPE=Release"))?;
     step("the C++ compiler", Command::new("cmake").arg("--build").arg(folder).arg("--parallel"))
+}
+
+/// Waits until no other process builds in `folder`. Until the file is dropped none does.
+fn lock(folder: &Path) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    let file = File::create(folder.join("lock"))?;
+    file.lock()?;
+    Ok(file)
 }
 
 fn step(what: &str, command: &mut Command) -> Result<(), String> {

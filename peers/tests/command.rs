@@ -1,9 +1,6 @@
 //! The command as its users call it.
 
-use std::{
-    process::{Command, Output},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -103,12 +100,6 @@ fn builds_cpp() -> bool {
     runs("cmake") && runs("c++")
 }
 
-/// One test at a time builds what is in C++: CMake uses one folder.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A runtime that cannot be set up costs the others nothing.
 #[test]
 fn what_fails_is_named_and_the_rest_is_printed() {
@@ -147,7 +138,6 @@ fn idle_pools_that_cannot_be_measured_are_refused() {
 
 #[test]
 fn programs_in_cpp_without_memory_ask_for_a_smaller_size() {
-    let _alone = alone();
     let line = "--repeats 1 --runtimes serial-c++ --threads 1";
     // Builds them.
     let built = stdout(&peers(&format!("rrm --n 1000 {line} --format json")));
@@ -171,7 +161,6 @@ fn programs_in_cpp_without_memory_ask_for_a_smaller_size() {
 fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
     let sizes = "fib 15, fib-sized 15, fib-task 15, fib-100ns 12, skynet 1000, spawn 1024, \
         nqueens 7, matmul 64, rrm 20001, quicksort 50001, heat 20";
-    let _alone = alone();
     let cpp = builds_cpp();
     for program in sizes.split(", ") {
         let (name, n) = program.split_once(' ').unwrap();
