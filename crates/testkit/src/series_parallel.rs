@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use befit::{ThreadPool, ThreadPoolBuilder, fit, join, scope};
+use befit::{ThreadPool, fit, join, scope};
 use befit_machine::Bytes;
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
 use befit_sched::Policy;
@@ -18,7 +18,7 @@ use befit_sim::Settings;
 
 use crate::{
     Case, PATIENCE,
-    watch::{Waiting, Watched},
+    watch::{self, Waiting, Watched},
 };
 
 /// Runs a random series-parallel program for each seed, in the simulator and on a pool of one to
@@ -53,15 +53,7 @@ pub(crate) fn on_pool<P: Policy + Clone + 'static>(
     strands: u32,
     patience: Duration,
 ) {
-    let watched = Watched { policy: policy.clone(), waiting: Waiting::on_threads(case) };
-    let waiting = watched.waiting.clone();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(case.random.usize(1..9))
-        .machine(case.machine.clone())
-        .options(case.options)
-        .policy(watched)
-        .build()
-        .expect("a pool under the policy");
+    let (pool, waiting) = watch::pool(case, policy);
     let ran = run(pool, part.clone(), strands, patience);
     part.check(&ran);
     assert_eq!(waiting.left(), [""; 0], "nothing is left");

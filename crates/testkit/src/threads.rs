@@ -10,13 +10,10 @@ use std::{
     time::Duration,
 };
 
-use befit::{ThreadPoolBuilder, fit, join, scope};
+use befit::{fit, join, scope};
 use befit_sched::Policy;
 
-use crate::{
-    Case, PATIENCE,
-    watch::{Waiting, Watched},
-};
+use crate::{Case, PATIENCE, watch};
 
 /// Runs a random tree of tasks for each seed, on a pool of one to eight threads.
 ///
@@ -31,16 +28,7 @@ pub fn on_threads<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64>) {
 /// As [`on_threads`] with one seed, where a computation that takes longer than `patience` hangs.
 pub(crate) fn within<P: Policy + Clone + 'static>(policy: &P, seed: u64, patience: Duration) {
     let mut case = Case::new(seed);
-    // A pool frees a job once it has run: one that it is given again is memory of nobody.
-    let watched = Watched { policy: policy.clone(), waiting: Waiting::on_threads(&case) };
-    let waiting = watched.waiting.clone();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(case.random.usize(1..9))
-        .machine(case.machine.clone())
-        .options(case.options)
-        .policy(watched)
-        .build()
-        .expect("a pool under the policy");
+    let (pool, waiting) = watch::pool(&mut case, policy);
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let ran = AtomicUsize::new(0);

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use befit::{ThreadPool, ThreadPoolBuilder};
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use befit_sched::{
     Ask, Capabilities, Env, ForkOrder, Handle, Options, Policy, Ready, Scheduler, Strand, TaskInfo,
@@ -23,7 +24,7 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// Of a pool: a panic of its threads in the policy ends the process.
-    pub(crate) fn on_threads(case: &Case) -> Self {
+    fn on_threads(case: &Case) -> Self {
         Self { case: Some(case.to_string().into()), ..Self::default() }
     }
 
@@ -35,6 +36,24 @@ impl Waiting {
     pub(crate) fn left(&self) -> Vec<String> {
         self.with(|jobs| jobs.keys().cloned().collect())
     }
+}
+
+/// A pool of some threads on the case's machine, under the policy; and what waits there. A pool
+/// frees a job once it has run: one that it is given again is memory of nobody.
+pub(crate) fn pool<P: Policy + Clone + 'static>(
+    case: &mut Case,
+    policy: &P,
+) -> (ThreadPool, Waiting) {
+    let watched = Watched { policy: policy.clone(), waiting: Waiting::on_threads(case) };
+    let waiting = watched.waiting.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(case.random.usize(1..9))
+        .machine(case.machine.clone())
+        .options(case.options)
+        .policy(watched)
+        .build()
+        .expect("a pool under the policy");
+    (pool, waiting)
 }
 
 /// `policy`, watched.
