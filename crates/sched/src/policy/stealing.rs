@@ -217,13 +217,13 @@ impl<T: Handle> Scheduler<T> for WorkStealing<T> {
             return self.get_accepted(w, accepts, &ask, env);
         }
         let own = &self.queues[w.index()];
-        if ask.as_thief
-            && let Some(oldest) = own.pop_old(None, env)
-        {
-            return Some(oldest);
-        }
-        // Returned as it comes out of the queue: nothing copies it.
-        if !own.seems_empty() {
+        if ask.as_thief {
+            let oldest = own.pop_old(None, env);
+            if oldest.is_some() {
+                return oldest;
+            }
+        } else if !own.seems_empty() {
+            // Returned as it comes out of the queue: nothing copies it.
             let newest = own.pop_new(env);
             if newest.is_some() {
                 return newest;

@@ -188,12 +188,13 @@ impl Worker {
     /// returns whether there was one. A younger one may wait for an older one, which nobody could
     /// run if all threads ran younger ones. The running strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
-        if self.outside_call().is_some_and(PutOff::holds) {
+        let call = self.outside_call();
+        if call.is_some_and(PutOff::holds) {
             self.catch_up();
             return true;
         }
         let Some(HeldFork { job, task, .. }) = self.publish_next() else { return false };
-        if let Some(call) = self.outside_call() {
+        if let Some(call) = call {
             call.share();
         }
         self.add(job, task);
