@@ -79,27 +79,29 @@ fn solve<E: Element>(
             pass(Colour::Black, &mut black, &red, branching);
         }
     }));
-    check(&plate, iterations, Colour::Red, red.iter().map(|e| e.get()))?;
-    check(&plate, iterations, Colour::Black, black.iter().map(|e| e.get()))
+    let [of_red, of_black] = heights(&plate, iterations);
+    check(&plate, iterations, Colour::Red, of_red, red.iter().map(|e| e.get()))?;
+    check(&plate, iterations, Colour::Black, of_black, black.iter().map(|e| e.get()))
 }
 
-/// Checks the elements of a colour after so many iterations, from the first one on.
+/// Checks the elements of a colour, from the first one on: after so many iterations its wave has
+/// that height.
 fn check(
     plate: &Plate,
     iterations: usize,
     colour: Colour,
+    height: f64,
     found: impl Iterator<Item = f64>,
 ) -> Result<(), KernelError> {
-    let height = heights(plate, iterations)[colour as usize];
     array::check_near(found, |i| at(plate, colour, height, i), plate.tolerance(iterations))
 }
 
 /// The heights of the wave, red and black, after so many iterations.
 fn heights(plate: &Plate, iterations: usize) -> [f64; 2] {
-    let (mut red, mut black) = (1.0, 1.0);
+    let (factor, mut red, mut black) = (plate.factor(), 1.0, 1.0);
     for _ in 0..iterations {
-        red += OMEGA * (plate.factor() * black - red);
-        black += OMEGA * (plate.factor() * red - black);
+        red += OMEGA * (factor * black - red);
+        black += OMEGA * (factor * red - black);
     }
     [red, black]
 }
@@ -154,7 +156,8 @@ mod tests {
                     let plate = &plate;
                     (0..4 * WIDTH).map(move |i| at(plate, colour, height, i))
                 };
-                let check = |found| check(&plate, iterations, colour, found);
+                let height = heights(&plate, iterations)[colour as usize];
+                let check = |found| check(&plate, iterations, colour, height, found);
                 assert_eq!(check(leaf(iterations)), Ok(()));
                 assert!(check(leaf(iterations - 1)).is_err(), "{rows} rows");
                 assert!(check(leaf(0)).is_err(), "{rows} rows");
