@@ -110,31 +110,38 @@ fn a_task_that_is_handed_out_twice_is_seen() {
     in_small_engine(&Broken::AddsItTwice, 0..20);
 }
 
+/// The first half of [`crate::on_both_engines`].
+fn in_virtual_time(policy: Broken) {
+    for seed in 0..20 {
+        let (case, part, strands) = series_parallel::program(seed);
+        series_parallel::simulate(&case, &policy, &part, strands);
+    }
+}
+
+/// The second half.
+fn on_pools(policy: Broken) {
+    for seed in 0..20 {
+        let (mut case, part, strands) = series_parallel::program(seed);
+        series_parallel::on_pool(&mut case, &policy, &part, strands, SHORT);
+    }
+}
+
 #[test]
 #[should_panic(expected = "more often than it was added")]
 fn a_task_that_is_handed_out_twice_is_seen_by_the_watcher_in_virtual_time() {
-    for seed in 0..20 {
-        let (case, part, strands) = series_parallel::program(seed);
-        series_parallel::simulate(&case, &Broken::AddsItTwice, &part, strands);
-    }
+    in_virtual_time(Broken::AddsItTwice);
 }
 
 #[test]
 #[should_panic(expected = "the program ends")]
 fn a_lost_task_is_missed_by_the_watcher_in_virtual_time() {
-    for seed in 0..20 {
-        let (case, part, strands) = series_parallel::program(seed);
-        series_parallel::simulate(&case, &Broken::LosesIt, &part, strands);
-    }
+    in_virtual_time(Broken::LosesIt);
 }
 
 #[test]
 #[should_panic(expected = "the computation ends")]
 fn a_lost_task_is_missed_in_a_series_parallel_program_on_threads() {
-    for seed in 0..20 {
-        let (mut case, part, strands) = series_parallel::program(seed);
-        series_parallel::on_pool(&mut case, &Broken::LosesIt, &part, strands, SHORT);
-    }
+    on_pools(Broken::LosesIt);
 }
 
 #[test]
@@ -170,10 +177,7 @@ fn hands_out_twice_on_threads() {
 #[test]
 #[ignore = "ends the process: another test runs it"]
 fn hands_out_twice_in_a_series_parallel_program() {
-    for seed in 0..20 {
-        let (mut case, part, strands) = series_parallel::program(seed);
-        series_parallel::on_pool(&mut case, &Broken::AddsItTwice, &part, strands, SHORT);
-    }
+    on_pools(Broken::AddsItTwice);
 }
 
 #[test]
