@@ -36,17 +36,18 @@ impl Rounds {
     pub(super) fn pairs(&mut self) -> Result<(), CalibrateError> {
         let Some(&here) = self.cpus.first() else { return Ok(()) };
         let (near, far) = (self.near(), self.other(false));
+        let others: Vec<u32> = near.into_iter().chain(far).collect();
         pin(here);
         if let Some(there) = near {
             self.note("steal", prices::handed(here, there));
-            self.lines_of(there, "near_modified", "near_clean");
+            self.lines_of(there, &others, ["near_clean", "near_modified"]);
             // Each round has a sample, as it is by the round that some count.
             let stolen = forks::stolen(here, there)?.unwrap_or(f64::NAN);
             self.note("stolen", stolen);
         }
         if let Some(there) = far {
             self.note("far_steal", prices::handed(here, there));
-            self.lines_of(there, "far_modified", "far_clean");
+            self.lines_of(there, &others, ["far_clean", "far_modified"]);
         }
         if let Some(there) = near.or(far) {
             self.note("wake", prices::wake(here, there));
@@ -55,9 +56,8 @@ impl Rounds {
     }
 
     /// Nanoseconds of a line that only the core of CPU `there` has: one that it has read, and one
-    /// that it has written.
-    fn lines_of(&mut self, there: u32, modified: &'static str, clean: &'static str) {
-        let others: Vec<u32> = [self.near(), self.other(false)].into_iter().flatten().collect();
+    /// that it has written. `others` are the CPUs of all cores that have had lines of the buffer.
+    fn lines_of(&mut self, there: u32, others: &[u32], [clean, modified]: [&'static str; 2]) {
         // Half of its innermost cache but one; and a part that this core has not touched lately.
         let private = self.caches.get(1).or(self.caches.first()).map_or(1 << 18, |c| c.size.0);
         let bytes = (private as usize / 2).min(self.ordinary.len() / 2);
@@ -68,7 +68,7 @@ impl Rounds {
             // The last turn's lines leave all caches. Each core has to see to its own: what it has
             // written stays there, modified, however much another core reads.
             thread::scope(|scope| {
-                for cpu in &others {
+                for cpu in others {
                     scope.spawn(|| {
                         pin(*cpu);
                         chase::read(rest)
