@@ -158,8 +158,8 @@ pub(crate) fn own_program() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(|e| not_started("this program", &e))
 }
 
-/// Tells a failure of the one runtime that was run, which leaves the others' times as they are, from
-/// an error of the command line.
+/// Tells a failure of the one runtime that was run, which leaves the others' times as they are,
+/// from an error of the command line.
 pub(crate) fn its_own<T>(run: Result<T, Error>) -> Result<Result<T, String>, Error> {
     match run {
         Ok(read) => Ok(Ok(read)),

@@ -1,6 +1,6 @@
 //! Times a parallel loop over items of so many steps each: `grain STEPS ITEMS CALLS` prints the
-//! median of the calls, in nanoseconds. `grain` alone prints how many steps take a millisecond here:
-//! the same number for all processes that are compared.
+//! median of the calls, in nanoseconds. `grain` alone prints how many steps take a millisecond
+//! here: the same number for all processes that are compared.
 
 use std::{env, hint::black_box, process::ExitCode, time::Instant};
 

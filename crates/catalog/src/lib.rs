@@ -48,7 +48,8 @@ impl fmt::Display for CatalogError {
             Self::Setting { kernel, given, known } => {
                 write!(
                     f,
-                    "kernel {kernel} has no setting '{given}', or not with this value; known: {known}"
+                    "kernel {kernel} has no setting '{given}', or not with this value; known: \
+                     {known}"
                 )
             }
         }

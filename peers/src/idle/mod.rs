@@ -1,8 +1,8 @@
 //! What idle pools cost: processor time and latency of calls with gaps, in bursts and without
 //! gaps, as threads become more.
 //!
-//! As in [`crate::contest`], each run is a process of its own, and the runtimes take
-//! turns, in an order that changes.
+//! As in [`crate::contest`], each run is a process of its own, and the runtimes take turns, in an
+//! order that changes.
 
 mod report;
 mod workload;

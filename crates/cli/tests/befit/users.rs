@@ -88,8 +88,8 @@ pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
 /// How many schedulers are compared where none are named.
 const SCHEDULERS: usize = 5;
 
-/// `befit compare line…` of the crate whose manifest is `manifest` in `folder`. The target folder is
-/// `target` and stays, so that befit is not built again for each run of a test.
+/// `befit compare line…` of the crate whose manifest is `manifest` in `folder`. The target folder
+/// is `target` and stays, so that befit is not built again for each run of a test.
 fn comparison(folder: &Path, manifest: &str, target: &str, line: &str) -> Command {
     let manifest = folder.join(manifest);
     let named = ["--manifest-path", manifest.to_str().unwrap(), "--machine", MACHINE];
