@@ -3,7 +3,7 @@
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
@@ -11,6 +11,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// Says what it was called with; its pool has two threads.
 const PEERS: &str = r#"echo "peers $*" >>"$FOLDER/calls"
@@ -30,13 +31,12 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An empty folder with the script and the stubs in `bundle`.
-fn folder(name: &str, befit: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    let bundle = folder.join("bundle");
-    fs::create_dir_all(&bundle).unwrap();
-    fs::create_dir(folder.join("tmp")).unwrap();
+/// A folder with the script and the stubs in `bundle`, and an empty `tmp`.
+fn bundled(befit: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let [bundle, tmp] = ["bundle", "tmp"].map(|name| folder.path().join(name));
+    fs::create_dir(&bundle).unwrap();
+    fs::create_dir(tmp).unwrap();
     let script = include_str!("../src/bundle/measure.sh").to_owned();
     let stub = |text: &str| format!("#!/bin/sh\n{text}\n");
     for (name, text) in [("measure.sh", script), ("befit", stub(befit)), ("peers", stub(PEERS))] {
@@ -71,32 +71,35 @@ fn is_empty(folder: &Path) -> bool {
 #[test]
 fn the_file_lies_where_the_caller_says() {
     let _alone = alone();
-    let folder = folder("place", BEFIT);
-    assert!(script(&folder, &["mine.json"]).status().unwrap().success());
+    let bundled = bundled(BEFIT);
+    let folder = bundled.path();
+    assert!(script(folder, &["mine.json"]).status().unwrap().success());
     let text = fs::read_to_string(folder.join("mine.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&document["threads"], &document["predicted"]), (&2.into(), &serde_json::json!({})));
     assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.json.part").exists());
-    assert!(script(&folder, &[]).status().unwrap().success());
+    assert!(script(folder, &[]).status().unwrap().success());
     assert_eq!(fs::read_to_string(folder.join("bundle/measured.json")).unwrap(), text);
 }
 
 #[test]
 fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     let _alone = alone();
-    let folder = folder("refused", BEFIT);
+    let bundled = bundled(BEFIT);
+    let folder = bundled.path();
     for output in ["nowhere/mine.json", "tmp"] {
-        assert_eq!(script(&folder, &[output]).status().unwrap().code(), Some(1), "{output}");
+        assert_eq!(script(folder, &[output]).status().unwrap().code(), Some(1), "{output}");
     }
-    assert_eq!(calls(&folder), "");
+    assert_eq!(calls(folder), "");
 }
 
 #[test]
 fn results_are_kept_where_the_file_cannot_be_written_in_the_end() {
     let _alone = alone();
-    let folder = folder("kept", &format!("{BEFIT}\nrm -rf \"$FOLDER/gone\""));
+    let bundled = bundled(&format!("{BEFIT}\nrm -rf \"$FOLDER/gone\""));
+    let folder = bundled.path();
     fs::create_dir(folder.join("gone")).unwrap();
-    assert_eq!(script(&folder, &["gone/mine.json"]).status().unwrap().code(), Some(1));
+    assert_eq!(script(folder, &["gone/mine.json"]).status().unwrap().code(), Some(1));
     let work = fs::read_dir(folder.join("tmp")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(work.join("all")).unwrap();
     assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
@@ -117,12 +120,13 @@ fn without_room_for_temporary_files_the_file_of_before_stays() {
     let _alone = alone();
     // There is no room for a single part, or for each part but not for all.
     let spaces = "i=0; while [ $i -lt 200 ]; do printf '%100s\\n' ''; i=$((i + 1)); done";
-    for (name, more, blocks) in [("no-room", ":", 0), ("little-room", spaces, 200)] {
-        let folder = folder(name, BEFIT);
+    for (more, blocks) in [(":", 0), (spaces, 200)] {
+        let bundled = bundled(BEFIT);
+        let folder = bundled.path();
         let stub = format!("#!/bin/sh\n{PEERS}\n[ \"$1\" = threads ] || {{ {more}; }}\n");
         fs::write(folder.join("bundle/peers"), stub).unwrap();
         fs::write(folder.join("mine"), "of before").unwrap();
-        let (code, said) = without_room(&folder, blocks);
+        let (code, said) = without_room(folder, blocks);
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains(&format!("no room in {}", folder.join("tmp").display())), "{said}");
         assert_eq!(fs::read_to_string(folder.join("mine")).unwrap(), "of before");
@@ -133,7 +137,8 @@ fn without_room_for_temporary_files_the_file_of_before_stays() {
 #[test]
 fn a_command_that_is_not_there_leaves_no_file_behind() {
     let _alone = alone();
-    let folder = folder("commands", BEFIT);
+    let bundled = bundled(BEFIT);
+    let folder = bundled.path();
     let bin = folder.join("bin");
     fs::create_dir(&bin).unwrap();
     for name in ["dirname", "timeout", "mktemp", "rm"] {
@@ -142,20 +147,21 @@ fn a_command_that_is_not_there_leaves_no_file_behind() {
             .find(|file| file.exists());
         std::os::unix::fs::symlink(found.unwrap(), bin.join(name)).unwrap();
     }
-    let status = script(&folder, &["mine.json"]).env("PATH", &bin).status().unwrap();
+    let status = script(folder, &["mine.json"]).env("PATH", &bin).status().unwrap();
     assert_eq!(status.code(), Some(1));
     assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.json.part").exists());
-    assert_eq!(calls(&folder), "");
+    assert_eq!(calls(folder), "");
 }
 
 #[test]
 fn the_script_is_in_its_own_folder_whatever_cdpath_says() {
     let _alone = alone();
-    let folder = folder("cdpath", BEFIT);
+    let bundled = bundled(BEFIT);
+    let folder = bundled.path();
     fs::create_dir_all(folder.join("other/bundle")).unwrap();
-    let status = script(&folder, &["mine.json"]).env("CDPATH", folder.join("other")).status();
+    let status = script(folder, &["mine.json"]).env("CDPATH", folder.join("other")).status();
     assert!(status.unwrap().success());
-    assert!(calls(&folder).contains("peers fib"), "{}", calls(&folder));
+    assert!(calls(folder).contains("peers fib"), "{}", calls(folder));
 }
 
 #[test]
@@ -172,27 +178,29 @@ fn asked_to_end_the_script_asks_once_what_it_runs_and_leaves_nothing() {
     sleep 0.3
     exit 130
 fi"#;
-    let folder = folder("ended", &format!("{slow}\n{BEFIT}"));
-    let mut script = script(&folder, &["mine.json"]).spawn().unwrap();
-    while !calls(&folder).contains("verify") {
+    let bundled = bundled(&format!("{slow}\n{BEFIT}"));
+    let folder = bundled.path();
+    let mut script = script(folder, &["mine.json"]).spawn().unwrap();
+    while !calls(folder).contains("verify") {
         assert!(script.try_wait().unwrap().is_none(), "it ended by itself");
         thread::sleep(Duration::from_millis(10));
     }
     let pid = script.id().to_string();
     assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
     assert_eq!(script.wait().unwrap().code(), Some(130));
-    assert_eq!(calls(&folder).matches("asked").count(), 1, "{}", calls(&folder));
-    assert!(!calls(&folder).contains("peers fib"), "{}", calls(&folder));
+    assert_eq!(calls(folder).matches("asked").count(), 1, "{}", calls(folder));
+    assert!(!calls(folder).contains("peers fib"), "{}", calls(folder));
     assert!(is_empty(&folder.join("tmp")) && !folder.join("mine.json.part").exists());
 }
 
 #[test]
 fn a_machine_that_was_not_calibrated_has_no_prediction() {
     let _alone = alone();
-    let folder = folder("uncalibrated", "echo \"befit $*\" >>\"$FOLDER/calls\"; echo '{}'");
-    assert!(script(&folder, &["mine.json"]).status().unwrap().success());
+    let bundled = bundled("echo \"befit $*\" >>\"$FOLDER/calls\"; echo '{}'");
+    let folder = bundled.path();
+    assert!(script(folder, &["mine.json"]).status().unwrap().success());
     let text = fs::read_to_string(folder.join("mine.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     assert!(document["predicted"].is_null() && document["measured"].is_object(), "{text}");
-    assert!(!calls(&folder).contains("befit sim"), "{}", calls(&folder));
+    assert!(!calls(folder).contains("befit sim"), "{}", calls(folder));
 }

@@ -27,18 +27,26 @@ fn built(folder: &str, work: bool) -> PathBuf {
     let from = here.join("tests/fixtures/probe");
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     fs::create_dir_all(to.join("src")).unwrap();
-    let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
+    let read = |file: PathBuf| fs::read_to_string(file).unwrap();
     let runtime = here.parent().unwrap().join("runtime");
-    fs::write(
-        to.join("Cargo.toml"),
-        manifest.replace("../../../../runtime", runtime.to_str().unwrap()),
-    )
-    .unwrap();
-    fs::copy(from.join("src/main.rs"), to.join("src/main.rs")).unwrap();
-    fs::copy(here.join("../../Cargo.lock"), to.join("Cargo.lock")).unwrap();
+    let manifest =
+        read(from.join("Cargo.toml")).replace("../../../../runtime", runtime.to_str().unwrap());
+    put(&to.join("Cargo.toml"), &manifest);
+    put(&to.join("src/main.rs"), &read(from.join("src/main.rs")));
+    put(&to.join("Cargo.lock"), &read(here.join("../../Cargo.lock")));
     let manifest_path = Some(to.join("Cargo.toml"));
     let build = Build { manifest_path, work, ..Build::default() };
     build.run(&|_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Writes the file, if it does not say that already. Whole, since a cargo that another run of this
+/// test has started may be reading it.
+fn put(file: &Path, text: &str) {
+    if fs::read_to_string(file).ok().as_deref() != Some(text) {
+        let part = tempfile::NamedTempFile::new_in(file.parent().unwrap()).unwrap();
+        fs::write(&part, text).unwrap();
+        part.persist(file).unwrap();
+    }
 }
 
 fn options() -> RecordOptions {
@@ -418,13 +426,9 @@ fn a_program_that_is_not_instrumented_is_an_error() {
 fn a_program_that_does_not_use_befit_is_an_error() {
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stranger");
     fs::create_dir_all(to.join("src")).unwrap();
-    fs::write(
-        to.join("Cargo.toml"),
-        "[package]\nname = \"stranger\"\nedition = \"2024\"\n[workspace]\n",
-    )
-    .unwrap();
-    fs::write(to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }")
-        .unwrap();
+    let manifest = "[package]\nname = \"stranger\"\nedition = \"2024\"\n[workspace]\n";
+    put(&to.join("Cargo.toml"), manifest);
+    put(&to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }");
     let build = Build { manifest_path: Some(to.join("Cargo.toml")), ..Build::default() };
     let error = build.run(&|_| {}).unwrap_err();
     assert!(matches!(error, BuildError::WithoutBefit), "{error}");
