@@ -112,6 +112,7 @@ fn three_commands_of_the_readme_lead_to_a_page_about_ones_own_program() {
     let folder = install.strip_prefix("cargo install --path ").unwrap();
     assert!(root().join(folder).join("Cargo.toml").is_file(), "{install}");
 
+    let _alone = users::alone("own");
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("own");
     let manifest = users::package("own", &format!("rayon = \"1\"{}", users::WORKSPACE));

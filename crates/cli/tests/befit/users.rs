@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs::{self, File},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -88,6 +88,15 @@ pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
 /// How many schedulers are compared where none are named.
 const SCHEDULERS: usize = 5;
 
+/// Keeps the name of a package to its caller for as long as it lives. Packages share a target
+/// folder, where another run of the tests would put its binary in the place of this one's.
+pub(crate) fn alone(package: &str) -> File {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{package}.lock"));
+    let lock = File::create(file).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
 /// `befit compare line…` of the crate whose manifest is `manifest` in `folder`. The target folder
 /// is `target` and stays, so that befit is not built again for each run of a test.
 fn comparison(folder: &Path, manifest: &str, target: &str, line: &str) -> Command {
@@ -119,6 +128,7 @@ fn noting_cargo(folder: &Path) -> PathBuf {
 
 #[test]
 fn a_users_own_crate_is_compared() {
+    let _alone = alone("sum");
     let folder = tempfile::tempdir().unwrap();
     let users = folder.path().join("users");
     let befit = format!("befit = {{ path = {:?} }}{WORKSPACE}", checkout().join("crates/runtime"));
@@ -193,6 +203,7 @@ fn main() {
 /// Several binaries, of which one uses befit; features; input by a file and by standard input.
 #[test]
 fn what_a_program_reads_and_is_built_with_is_part_of_what_is_recorded() {
+    let _alone = alone("reads");
     let folder = tempfile::tempdir().unwrap();
     let users = folder.path().join("users");
     let befit = format!(
@@ -247,6 +258,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// A workspace, of the program `app` and a library of its own from which it gets rayon's name.
 #[test]
 fn a_program_that_uses_rayon_is_compared_and_its_files_stay_as_they_are() {
+    let _alone = alone("app");
     let folder = tempfile::tempdir().unwrap();
     let users = folder.path().join("users");
     write(
