@@ -17,7 +17,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::{PolicyArgs, count, distinct, positive, whole},
-    output::{Destination, OutputArgs, PageArgs, PageFile, TraceArgs},
+    output::{Destination, OutputArgs, PageArgs, PageFile, TraceArgs, Written},
     record::{SourceArgs, load},
 };
 
@@ -104,21 +104,21 @@ impl SimArgs {
 }
 
 /// Simulates as planned, and says what the results mean.
-fn concluded(
+fn concluded<'a>(
     plan: &SimulationPlan,
     program: &Program,
     tries: bool,
-    beside: Beside<'_>,
+    beside: Beside<'a>,
     display: &dyn Progress,
     format: Format,
-) -> Result<String, Failure> {
+) -> Result<Written<'a>, Failure> {
     let (results, conclusions) = match format {
         // CSV has no place for conclusions.
         Format::Csv if beside.page.is_none() => (plan.simulate_kept(program, display)?, Vec::new()),
         _ => plan.simulate_and_conclude(program, tries, display)?,
     };
-    beside.write(plan, program, (&results, &conclusions), display)?;
-    Ok(render(&results, &conclusions, format)?)
+    let written = Written::of(render(&results, &conclusions, format)?);
+    beside.add_to(written, plan, program, (&results, &conclusions), display)
 }
 
 /// What is written beside the results.
@@ -143,16 +143,17 @@ struct Beside<'a> {
     trace: Option<Destination<'a>>,
 }
 
-impl Beside<'_> {
-    fn write(
+impl<'a> Beside<'a> {
+    fn add_to(
         self,
+        mut written: Written<'a>,
         plan: &SimulationPlan,
         program: &Program,
         (results, conclusions): (&[Summary], &[Conclusion]),
         progress: &dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<Written<'a>, Failure> {
         if self.page.is_none() && self.trace.is_none() {
-            return Ok(());
+            return Ok(written);
         }
         let looks = plan.look(program, self.page.is_some(), progress)?;
         if let Some(page) = self.page {
@@ -164,9 +165,14 @@ impl Beside<'_> {
                     misses.push(plan.misses_on(machine, scheduler, program, progress)?);
                 }
             }
-            page.write(&comparison_page(results, conclusions, &looks, &misses))?;
+            let drawn = comparison_page(results, conclusions, &looks, &misses);
+            written = written.and(move || page.write(&drawn));
         }
-        self.trace.map_or(Ok(()), |file| file.write(&trace(&looks)?))
+        if let Some(file) = self.trace {
+            let text = trace(&looks)?;
+            written = written.and(move || file.write(&text));
+        }
+        Ok(written)
     }
 }
 

@@ -11,7 +11,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::count,
-    output::{OutputArgs, PageArgs},
+    output::{OutputArgs, PageArgs, Written},
     record::SourceArgs,
 };
 
@@ -55,8 +55,8 @@ impl FootprintArgs {
             let tasks = Tasks::of(&program);
             let pairs = Pairs::of(&tasks, &self.machine, level, self.tasks.get() as usize);
             let pairs = pairs.map_err(LabError::from)?;
-            page.map_or(Ok(()), |page| page.write(&footprint_page(&pairs)))?;
-            Ok(render_footprint(&pairs, format)?)
+            let results = render_footprint(&pairs, format)?;
+            Ok(Written::of(results).and_page(page, || footprint_page(&pairs)))
         })
     }
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::{BinaryArgs, OptionArgs, count, distinct},
-    output::{OutputArgs, PageArgs},
+    output::{OutputArgs, PageArgs, Written},
 };
 
 const EXAMPLES: &str = "\
@@ -107,8 +107,8 @@ impl MatrixArgs {
         self.output.write(|display, format| {
             let page = html.open(display)?;
             let matrix = plan.run(display)?;
-            page.map_or(Ok(()), |page| page.write(&matrix_page(&matrix)))?;
-            Ok(render_matrix(&matrix, format)?)
+            let results = render_matrix(&matrix, format)?;
+            Ok(Written::of(results).and_page(page, || matrix_page(&matrix)))
         })
     }
 }

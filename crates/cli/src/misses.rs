@@ -12,7 +12,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::{OptionArgs, positive, whole},
-    output::{Destination, OutputArgs},
+    output::{Destination, OutputArgs, Written},
     record::{SourceArgs, load},
 };
 
@@ -85,8 +85,9 @@ impl MissesArgs {
             let sizes = self.sizes.clone().unwrap_or_else(|| GivenSizes::usual(&program));
             let program = sizes.give(program, display);
             let misses = plan.misses(&program, display)?;
-            profile.map_or(Ok(()), |file| file.write(&callgrind(&misses)))?;
-            Ok(render_misses(&misses, self.rows, format)?)
+            let written = Written::of(render_misses(&misses, self.rows, format)?);
+            let Some(file) = profile else { return Ok(written) };
+            Ok(written.and(move || file.write(&callgrind(&misses))))
         })
     }
 }

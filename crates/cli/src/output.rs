@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    iter,
     path::{Path, PathBuf},
 };
 
@@ -10,7 +11,11 @@ use befit_page::Page;
 use befit_report::Width;
 use clap::{Args, ValueEnum};
 
-use crate::{fail::Failure, manner::manner, progress::Display};
+use crate::{
+    fail::{Failure, first_of},
+    manner::manner,
+    progress::Display,
+};
 
 /// Where results go, and how they look.
 #[derive(Args, Debug)]
@@ -39,16 +44,18 @@ impl OutputArgs {
         Destination::open(self.output.as_deref())
     }
 
-    /// Writes what `work` returns, and shows its progress until then.
-    pub(crate) fn write(
+    /// Writes what `work` returns, and shows its progress until then. Results come first, and each
+    /// file is written whatever becomes of the others.
+    pub(crate) fn write<'a>(
         &self,
-        work: impl FnOnce(&Display, befit_report::Format) -> Result<String, Failure>,
+        work: impl FnOnce(&Display, befit_report::Format) -> Result<Written<'a>, Failure>,
     ) -> Result<(), Failure> {
         let destination = self.open()?;
         let display = Display::new();
-        let text = work(&display, self.format())?;
+        let Written { results, beside } = work(&display, self.format())?;
         drop(display);
-        destination.write(&text)
+        let results = destination.write(&results);
+        first_of(iter::once(results).chain(beside.into_iter().map(|write| write())))
     }
 
     pub(crate) fn format(&self) -> befit_report::Format {
@@ -59,6 +66,31 @@ impl OutputArgs {
             Format::Json => befit_report::Format::Json,
             Format::Csv => befit_report::Format::Csv,
         }
+    }
+}
+
+/// What a command has to write: its results, and files beside them.
+pub(crate) struct Written<'a> {
+    results: String,
+    beside: Vec<Box<dyn FnOnce() -> Result<(), Failure> + 'a>>,
+}
+
+impl<'a> Written<'a> {
+    pub(crate) fn of(results: String) -> Self {
+        Self { results, beside: Vec::new() }
+    }
+
+    /// A file to be written after them.
+    pub(crate) fn and(mut self, write: impl FnOnce() -> Result<(), Failure> + 'a) -> Self {
+        self.beside.push(Box::new(write));
+        self
+    }
+
+    /// The page, if one was asked for.
+    pub(crate) fn and_page(self, file: Option<PageFile<'a>>, page: impl FnOnce() -> Page) -> Self {
+        let Some(file) = file else { return self };
+        let page = page();
+        self.and(move || file.write(&page))
     }
 }
 

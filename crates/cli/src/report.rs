@@ -6,7 +6,7 @@ use befit_report::{Measured, Width, measured_page, render_measured};
 use clap::Args;
 
 use crate::{
-    fail::Failure,
+    fail::{Failure, first_of},
     manner::manner,
     output::{Destination, PageArgs},
     progress::Display,
@@ -42,12 +42,13 @@ impl ReportArgs {
         })?;
         let destination = Destination::open(self.output.as_deref())?;
         let display = Display::new();
-        if let Some(page) = self.page.open(&display)? {
-            page.write(&measured_page(&measured))?;
-        }
+        let page = self.page.open(&display)?;
         drop(display);
         // A file is as wide as it likes.
         let width = if self.output.is_some() { Width::ANY } else { manner().width() };
-        destination.write(&render_measured(&measured, width))
+        first_of([
+            destination.write(&render_measured(&measured, width)),
+            page.map_or(Ok(()), |page| page.write(&measured_page(&measured))),
+        ])
     }
 }

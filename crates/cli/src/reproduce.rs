@@ -10,7 +10,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::count,
-    output::{OutputArgs, PageArgs},
+    output::{OutputArgs, PageArgs, Written},
 };
 
 const EXAMPLES: &str = "\
@@ -53,8 +53,8 @@ impl ReproduceArgs {
             let page = html.open(display)?;
             let reproduction =
                 Request { study, quick, machine, seeds, work: !no_work }.run(display)?;
-            page.map_or(Ok(()), |page| page.write(&reproduction_page(&reproduction)))?;
-            Ok(render_reproduction(&reproduction, format)?)
+            let results = render_reproduction(&reproduction, format)?;
+            Ok(Written::of(results).and_page(page, || reproduction_page(&reproduction)))
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     fail::Failure,
     learn,
     options::{positive, sigma, whole},
-    output::{OutputArgs, PageArgs},
+    output::{OutputArgs, PageArgs, Written},
     record::SourceArgs,
 };
 
@@ -68,21 +68,19 @@ impl SizesArgs {
             let program = befit_lab::record_uncalibrated(&source, self.source.fresh, display)?;
             if let Some(table) = table {
                 let sizes = LearnedSizes::of(&program, &table, &machine, self.sigma, display);
-                page.map_or(Ok(()), |page| page.write(&learned_page(&sizes)))?;
-                return Ok(render_learned(&sizes, format)?);
+                let results = render_learned(&sizes, format)?;
+                return Ok(Written::of(results).and_page(page, || learned_page(&sizes)));
             }
             let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, display);
-            if let Some(page) = page {
-                page.write(&match GivenSizes::usual(&program) {
-                    GivenSizes::Declared => sizes_page(&sizes, false),
-                    learned => {
-                        let program = learned.give(program, display);
-                        let (sigma, worst) = (self.sigma, self.worst);
-                        sizes_page(&Sizes::of(&program, &machine, sigma, worst, display), true)
-                    }
-                })?;
-            }
-            Ok(render_sizes(&sizes, format)?)
+            let results = render_sizes(&sizes, format)?;
+            Ok(Written::of(results).and_page(page, || match GivenSizes::usual(&program) {
+                GivenSizes::Declared => sizes_page(&sizes, false),
+                learned => {
+                    let program = learned.give(program, display);
+                    let (sigma, worst) = (self.sigma, self.worst);
+                    sizes_page(&Sizes::of(&program, &machine, sigma, worst, display), true)
+                }
+            }))
         })
     }
 }

@@ -6,7 +6,7 @@ use std::{io::Read, process::Stdio};
 
 use serde_json::Value;
 
-use crate::{MACHINE, befit, command, printed, recording, report, words};
+use crate::{MACHINE, assert_ends, befit, command, printed, recording, report, words};
 
 #[test]
 fn json_has_one_result_per_machine_and_scheduler() {
@@ -106,6 +106,15 @@ fn a_trace_of_each_scheduler_stands_beside_the_results() {
     // Four caches under each scheduler; sb needs one of them.
     assert!(processes.iter().any(|pid| *pid < 4) && processes.iter().any(|pid| *pid >= 4));
     assert!(slices().all(|slice| slice["dur"].as_f64().unwrap() >= 0.0));
+}
+
+#[test]
+fn results_are_there_though_a_file_beside_them_cannot_be_written() {
+    let (_folder, path) = recording();
+    let line = ["sim", &path, "--machine", MACHINE, "--sched", "ws", "--trace", "/dev/full"];
+    let output = befit(&line);
+    assert!(String::from_utf8_lossy(&output.stdout).contains(" ws "));
+    assert_ends(&output, 1, &["cannot write /dev/full: No space left on device"]);
 }
 
 #[test]
