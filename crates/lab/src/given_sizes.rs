@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use befit_program::{Declared, Program, SizesFrom};
+use befit_program::{Declared, Program, SizesFrom, TaskId};
 use befit_sched::sizes::{SizeTable, known};
 
 use crate::Progress;
@@ -118,18 +118,20 @@ fn measured(program: Program, progress: &dyn Progress) -> Program {
 /// By the rule that threads go by, too: [`known`].
 fn learned(program: Program, from: SizesFrom, table: &SizeTable) -> Program {
     let mut predictor = befit_learn::Predictor::new(&program, table);
-    program.with_sizes(from, |program, task| {
+    let root = program.declared(TaskId(0));
+    let given = program.with_sizes(from, |program, task| {
         let declared = program.declared(task);
         let found = predictor.predict(program, task, declared);
         let (size, strand) = known(declared.size, declared.strand, || found);
         Declared { size, strand }
-    })
+    });
+    given.with_root(root)
 }
 
 #[cfg(test)]
 mod tests {
     use befit_machine::Bytes;
-    use befit_program::{Meta, ProgramBuilder, ScopeId, Site, TaskId};
+    use befit_program::{Meta, ProgramBuilder, ScopeId, Site};
 
     use super::*;
     use crate::{Silent, testing};
@@ -183,12 +185,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("walks.sizes");
         std::fs::write(&file, learn(&[&walks(20, 0)], &Silent).to_string()).unwrap();
+        let root = Declared { size: Some(Bytes(1 << 20)), strand: None };
         let given = |text: &str| {
             let text = format!("{text}{}", file.display());
-            GivenSizes::find(&text).unwrap().give(walks(60, 30), &Silent)
+            GivenSizes::find(&text).unwrap().give(walks(60, 30).with_root(root), &Silent)
         };
         let learned = given("learned=");
-        assert_eq!((learned.sizes_from(), learned.sized_tasks()), (SizesFrom::Learned, 60));
+        assert_eq!((learned.sizes_from(), learned.sized_tasks()), (SizesFrom::Learned, 61));
+        assert_eq!(learned.declared(TaskId(0)), root);
         // What is declared goes before what is learned; a site that is not known has no size.
         assert_eq!([of(&learned, 30), of(&learned, 60)], [[Some(1), None], [Some(3840), None]]);
         let only = given("only-learned=");

@@ -40,7 +40,7 @@ fn results_say_which_sizes_the_schedulers_saw() {
         ("none", Some("no sizes"), 0),
         ("measured", Some("sizes: each task's footprint"), 16),
         // Its tasks do not tell where they were forked.
-        ("learned", Some("sizes learned from this recording, which 100.0% of the tasks have"), 16),
+        ("learned", Some("sizes learned from this recording, which 100.0% of the tasks have"), 17),
     ] {
         let line = format!("sim {path} --sched sb --seeds 1 --sizes {sizes}");
         let (_, results) = report(&befit(&words(&line, &["--format", "json"])));
