@@ -1,6 +1,9 @@
 //! The table of programs.
 
-use crate::{CatalogError, Setting, settings};
+use crate::{
+    CatalogError, Setting,
+    settings::{self, MOST},
+};
 
 /// The kernels whose n counts the rows of a square: their data grow with n².
 const SQUARES: [&str; 4] = ["matmul", "ge", "ge-ub", "mandelbrot"];
@@ -101,6 +104,21 @@ impl Kernel {
 
     const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
+    }
+
+    /// Its settings and their values, of which the first is the default:
+    /// `tasks=abc|ab|ac, rows=512|1 to 4294967296`; "none" if it has none.
+    pub fn describe_settings(&self) -> String {
+        let numbers = format!("1 to {MOST}");
+        let each = self
+            .settings
+            .iter()
+            .map(|s| format!("{}={}", s.name, s.values.join("|").replace('#', &numbers)));
+        if self.settings.is_empty() {
+            "none".to_owned()
+        } else {
+            each.collect::<Vec<_>>().join(", ")
+        }
     }
 
     /// The kernel of that name.

@@ -116,7 +116,7 @@ enum Command {
     Topo(TopoArgs),
     /// List what befit keeps between its runs, with sizes, or clear it
     Cache(CacheArgs),
-    /// List the kernels, machines, schedulers and studies
+    /// List the kernels with their settings, the machines, schedulers and studies
     List,
     /// Look whether all is there that befit needs
     Doctor(DoctorArgs),

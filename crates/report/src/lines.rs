@@ -11,11 +11,13 @@ use crate::{
     width::{Width, beside},
 };
 
-/// The kernels, machines, schedulers and studies, each with a line about it.
+/// The kernels with their settings, machines, schedulers and studies, each with a line about it.
 pub fn names(width: Width) -> String {
     let schedulers = SchedulerKind::ALL.iter().map(|kind| (kind.name(), kind.about()));
     let mut text = String::new();
     section(&mut text, width, "Kernels", befit_lab::kernels());
+    let title = "Settings of kernels, as in bst:node=24,layout=level; the first is usual";
+    section(&mut text, width, title, befit_lab::kernel_settings());
     section(&mut text, width, "Machines", befit_machine::presets());
     section(&mut text, width, "Schedulers", schedulers);
     section(&mut text, width, "Studies", Study::ALL.map(|study| (study.name(), study.about())));

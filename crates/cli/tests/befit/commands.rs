@@ -175,9 +175,9 @@ fn every_command_has_help_with_examples() {
 }
 
 #[test]
-fn the_list_has_kernels_machines_and_schedulers() {
+fn the_list_has_kernels_their_settings_machines_and_schedulers() {
     let text = printed(&befit(&["list"]));
-    for word in ["rrm", "rgm-leaf", "xeon-7560", "host", "ws", "sb-d"] {
+    for word in ["rrm", "rgm-leaf", "node=20|24", "xeon-7560", "host", "ws", "sb-d"] {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
     }
 }

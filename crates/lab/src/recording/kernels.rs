@@ -45,6 +45,13 @@ pub fn kernels() -> Vec<(&'static str, &'static str)> {
     Kernel::ALL.iter().map(|kernel| (kernel.name, kernel.about)).collect()
 }
 
+/// The kernels that have settings besides their size, each with these and their values, of which
+/// the first is usual.
+pub fn kernel_settings() -> Vec<(&'static str, String)> {
+    let those = Kernel::ALL.iter().filter(|kernel| !kernel.settings.is_empty());
+    those.map(|kernel| (kernel.name, kernel.describe_settings())).collect()
+}
+
 /// The kernel that `source` names, if there is one and it can have that size.
 pub(super) fn find(source: &KernelSource) -> Result<Chosen, LabError> {
     let KernelSource { name, n, seed, shrink } = source;

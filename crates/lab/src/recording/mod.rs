@@ -23,7 +23,9 @@ use crate::{LabError, Progress, sources::checkout};
 
 use built::Built;
 
-pub use kernels::{KernelSource, kernels, learning_n, names_file, usual_shrink, verified_n};
+pub use kernels::{
+    KernelSource, kernel_settings, kernels, learning_n, names_file, usual_shrink, verified_n,
+};
 
 /// A program to record.
 #[derive(Clone, PartialEq, Eq, Debug)]
