@@ -1,0 +1,182 @@
+//! What to record: a kernel, or a crate of the user's.
+
+use std::{
+    fs, io, iter,
+    path::{Path, PathBuf},
+};
+
+use befit_record::Build;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{
+    kernels::{self, KernelSource},
+    store,
+};
+use crate::LabError;
+
+/// A program to record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A kernel of befit's own.
+    Kernel(KernelSource),
+    /// A crate of the user's that uses befit, or rayon.
+    Crate(CrateSource),
+}
+
+/// A crate of the user's: what to build of it, and how to start that.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CrateSource {
+    /// Its Cargo.toml.
+    pub manifest: PathBuf,
+    /// The package, where the manifest is a workspace's.
+    pub package: Option<String>,
+    /// The binary to run, where the package has several.
+    pub bin: Option<String>,
+    /// An example to run instead of a binary.
+    pub example: Option<String>,
+    /// Features to enable, as cargo takes them.
+    pub features: Option<String>,
+    /// Without the package's default features.
+    pub no_default_features: bool,
+    /// The profile to build in, by default `release`.
+    pub profile: Option<String>,
+    /// The folder to build in, by default the workspace's.
+    pub target_dir: Option<PathBuf>,
+    /// The arguments to start it with.
+    pub arguments: Vec<String>,
+    /// The file that it reads as standard input; by default it reads nothing.
+    pub stdin: Option<PathBuf>,
+    /// Files that it reads and that no argument names.
+    pub inputs: Vec<PathBuf>,
+}
+
+impl CrateSource {
+    /// The files that the run is known to read: besides those that were named, those that arguments
+    /// name, as `FILE` or as `--name=FILE`.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let named = self.stdin.iter().chain(&self.inputs).map(PathBuf::as_path);
+        let arguments = self.arguments.iter().flat_map(|argument| {
+            let value = argument.split_once('=').map(|(_, value)| value);
+            iter::once(&**argument).chain(value)
+        });
+        named.chain(arguments.map(Path::new).filter(|path| path.is_file()))
+    }
+
+    /// A hash of the content of these files, and whether the first of them is standard input.
+    pub(super) fn content(&self) -> Result<String, LabError> {
+        Ok(format!("{} {}", self.stdin.is_some(), content(self.files())?))
+    }
+}
+
+impl Source {
+    /// Does the checks that need no build.
+    ///
+    /// # Errors
+    /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have,
+    /// a manifest that is not there, a program that cannot be recorded.
+    pub fn check(&self) -> Result<(), LabError> {
+        match self {
+            Self::Kernel(kernel) => kernels::find(kernel).map(drop),
+            Self::Crate(source) if !source.manifest.is_file() => {
+                let path = source.manifest.display();
+                Err(LabError::Usage(format!(
+                    "{path}: no such manifest; --manifest-path names a Cargo.toml"
+                )))
+            }
+            Self::Crate(source) => {
+                let wrong = source.stdin.iter().chain(&source.inputs).find(|path| !path.is_file());
+                wrong.map_or(Ok(()), |path| {
+                    Err(LabError::Usage(format!("the input {} is no file", path.display())))
+                })?;
+                self.crate_build().check().map_err(LabError::Build)
+            }
+        }
+    }
+
+    /// Which binary of a crate to build; of a kernel it says nothing.
+    pub(crate) fn crate_build(&self) -> Build {
+        let Self::Crate(source) = self else { return Build::default() };
+        let source = source.clone();
+        Build {
+            manifest_path: Some(source.manifest),
+            package: source.package,
+            bin: source.bin,
+            example: source.example,
+            features: source.features,
+            no_default_features: source.no_default_features,
+            profile: source.profile,
+            target_dir: source.target_dir,
+            ..Build::default()
+        }
+    }
+}
+
+/// What [`Source::check`] knows of a program before it is built: the kernel, or the binary.
+pub(crate) fn program_name(source: &Source) -> String {
+    match source {
+        Source::Kernel(kernel) => kernel.name.clone(),
+        Source::Crate(CrateSource { manifest, bin, example, package, .. }) => {
+            let folder = manifest.parent().and_then(Path::file_name);
+            let folder = folder.map_or("program".into(), |name| name.to_string_lossy());
+            [bin, example, package].into_iter().flatten().next().cloned().unwrap_or(folder.into())
+        }
+    }
+}
+
+/// A hash of the content of `files`.
+fn content<'a>(files: impl Iterator<Item = &'a Path>) -> Result<String, LabError> {
+    let mut parts = Vec::new();
+    for file in files {
+        let mut hash = Xxh3::new();
+        let read = fs::File::open(file).and_then(|mut from| io::copy(&mut from, &mut hash));
+        read.map_err(|error| LabError::cannot_read(file, error))?;
+        parts.push(hash.digest128().to_le_bytes());
+    }
+    Ok(store::key(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_depends_on_what_its_input_files_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["stdin", "input", "argument", "value"].map(|name| folder.path().join(name));
+        let write = |contents: [&str; 4]| {
+            paths.iter().zip(contents).for_each(|(path, text)| fs::write(path, text).unwrap());
+            let own = CrateSource {
+                stdin: Some(paths[0].clone()),
+                inputs: vec![paths[1].clone()],
+                arguments: vec![
+                    "-v".to_owned(),
+                    paths[2].to_str().unwrap().to_owned(),
+                    format!("--input={}", paths[3].display()),
+                ],
+                ..CrateSource::default()
+            };
+            own.content().unwrap()
+        };
+        let base = write(["a", "b", "c", "d"]);
+        assert_eq!(write(["a", "b", "c", "d"]), base);
+        for other in [
+            ["x", "b", "c", "d"],
+            ["a", "x", "c", "d"],
+            ["a", "b", "x", "d"],
+            ["a", "b", "c", "x"],
+            ["ab", "", "c", "d"],
+        ] {
+            assert_ne!(write(other), base, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_read_as_standard_input_is_another_input_than_one_that_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("numbers");
+        fs::write(&file, "1 2").unwrap();
+        let opened = CrateSource { inputs: vec![file.clone()], ..CrateSource::default() };
+        let stdin = CrateSource { stdin: Some(file), ..CrateSource::default() };
+        assert_ne!(opened.content().unwrap(), stdin.content().unwrap());
+    }
+}
