@@ -83,6 +83,23 @@ fn the_file_lies_where_the_caller_says() {
 }
 
 #[test]
+fn what_else_a_part_measured_counts_where_some_of_it_failed() {
+    let _alone = alone();
+    let bundled = bundled(BEFIT);
+    let folder = bundled.path();
+    // One ends with whole results, one in the middle of them.
+    let peers = "case $1 in fib) echo '{}'; exit 1 ;; spawn) echo '{'; echo ' {}'; exit 1 ;; esac";
+    fs::write(folder.join("bundle/peers"), format!("#!/bin/sh\n{peers}\n{PEERS}\n")).unwrap();
+    assert!(script(folder, &["mine.json"]).status().unwrap().success());
+    let text = fs::read_to_string(folder.join("mine.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let peers = document["peers"].as_array().unwrap();
+    // Seven programs on one and on two threads.
+    let lost = peers.iter().filter(|part| part.is_null()).count();
+    assert_eq!((peers.len(), lost), (14, 2), "{text}");
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     let _alone = alone();
     let bundled = bundled(BEFIT);
