@@ -134,9 +134,8 @@ fn sizes(of: &Summary) -> Option<String> {
     })
 }
 
-/// The share of the tasks that have a size of their own. The root, which is not forked, has none.
+/// The share of the tasks that have a size of their own. The root, not forked, seldom has one.
 fn share(of: &Summary) -> String {
-    // The root may have one, too.
     let share = (of.sized_tasks as f64 / (of.tasks - 1).max(1) as f64).min(1.0);
     format!("which {} of the tasks have", percent(share))
 }
