@@ -1,9 +1,6 @@
 //! The table of programs.
 
-use crate::{
-    CatalogError, Setting,
-    settings::{self, MOST},
-};
+use crate::{CatalogError, Setting, settings};
 
 /// The kernels whose n counts the rows of a square: their data grow with n².
 const SQUARES: [&str; 4] = ["matmul", "ge", "ge-ub", "mandelbrot"];
@@ -109,16 +106,7 @@ impl Kernel {
     /// Its settings and their values, of which the first is the default:
     /// `tasks=abc|ab|ac, rows=512|1 to 4294967296`; "none" if it has none.
     pub fn describe_settings(&self) -> String {
-        let numbers = format!("1 to {MOST}");
-        let each = self
-            .settings
-            .iter()
-            .map(|s| format!("{}={}", s.name, s.values.join("|").replace('#', &numbers)));
-        if self.settings.is_empty() {
-            "none".to_owned()
-        } else {
-            each.collect::<Vec<_>>().join(", ")
-        }
+        settings::describe(self.settings)
     }
 
     /// The kernel of that name.

@@ -17,7 +17,7 @@ pub struct Setting {
 }
 
 /// The largest number that a setting may be.
-pub(crate) const MOST: u64 = 1 << 32;
+const MOST: u64 = 1 << 32;
 
 const fn setting(
     name: &'static str,
@@ -60,14 +60,11 @@ pub struct Settings(Vec<(&'static str, String)>);
 impl Settings {
     /// Reads `name=value,…`; settings that are not named have their defaults.
     pub(crate) fn read(kernel: &Kernel, text: &str) -> Result<Self, CatalogError> {
-        let known = kernel.settings;
+        let (kernel, known) = (kernel.name, kernel.settings);
         let mut settings = Self(known.iter().map(|s| (s.name, s.values[0].to_owned())).collect());
         for part in text.split(',').filter(|part| !part.is_empty()) {
-            let bad = || CatalogError::Setting {
-                kernel: kernel.name,
-                given: part.to_owned(),
-                known: kernel.describe_settings(),
-            };
+            let bad =
+                || CatalogError::Setting { kernel, given: part.to_owned(), known: describe(known) };
             let (name, value) = part.split_once('=').ok_or_else(bad)?;
             let setting = known.iter().find(|s| s.name == name).ok_or_else(bad)?;
             let number = || value.parse::<u64>().is_ok_and(|n| (1..=MOST).contains(&n));
@@ -94,6 +91,15 @@ impl Settings {
     pub fn number(&self, name: &str) -> usize {
         self.get(name).parse().unwrap_or(1)
     }
+}
+
+/// `tasks=abc|ab|ac, rows=512|1 to 4294967296`.
+pub(crate) fn describe(settings: &[Setting]) -> String {
+    let numbers = format!("1 to {MOST}");
+    let each = settings
+        .iter()
+        .map(|s| format!("{}={}", s.name, s.values.join("|").replace('#', &numbers)));
+    if settings.is_empty() { "none".to_owned() } else { each.collect::<Vec<_>>().join(", ") }
 }
 
 /// A kernel with its settings, as users name it: `bst`, or `bst:node=24,lookups=worst`.

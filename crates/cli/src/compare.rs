@@ -165,8 +165,8 @@ impl<'a> Beside<'a> {
                     misses.push(plan.misses_on(machine, scheduler, program, progress)?);
                 }
             }
-            let drawn = comparison_page(results, conclusions, &looks, &misses);
-            written = written.and(move || page.write(&drawn));
+            let drawn = || comparison_page(results, conclusions, &looks, &misses);
+            written = written.and_page(Some(page), drawn);
         }
         if let Some(file) = self.trace {
             let text = trace(&looks)?;

@@ -75,7 +75,7 @@ part() {
     fi
     limited "$limit" "$@" >"$work/$name.json"
     code=$?
-    # The last line of a whole document.
+    # What follows the comma is the last line: of a whole document it ends that.
     case $code,$(tail -n 1 "$work/$name.json") in
     0,*) ;;
     # One runtime of several has failed: the results of the others count.
