@@ -59,9 +59,6 @@ pub struct Ask<'a, T> {
     /// So what waits in the worker's queue is another thread's, and a policy that has a queue for
     /// each worker gives what a thief would get. Never in simulations.
     pub as_thief: bool,
-    /// The worker sleeps if it gets nothing: it may have what the policy would rather have left to
-    /// others for a while. What is refused now may wait for ever, if those others wait for it.
-    pub before_sleep: bool,
     /// For so long nothing has become ready and nothing has ended, though tasks wait that the
     /// worker was refused: maybe those that run wait for them. So the worker may have whatever is
     /// ready, though it breaks a promise of the policy about places or space. What it is given must
@@ -78,7 +75,6 @@ impl<T> Ask<'_, T> {
         accepts: None,
         own_only: false,
         as_thief: false,
-        before_sleep: false,
         still_for: Duration::ZERO,
     };
 
@@ -112,7 +108,7 @@ pub struct Capabilities {
     /// The policy binds tasks to caches by their size.
     pub places_by_size: bool,
     /// `get` may refuse what is ready until a later `done` or `task_ended` names a cluster that has
-    /// it.
+    /// it, or until it is [`due`](Scheduler::due).
     pub may_refuse: bool,
     /// The policy must learn what runs. Otherwise an engine may leave out [`Scheduler::resume`],
     /// [`Scheduler::done`] and [`Scheduler::task_ended`].
@@ -162,9 +158,9 @@ impl Default for Capabilities {
 /// - Where a strand ends in forks or wakes a continuation, `done` comes *before* the `add`s that
 ///   follow from it. What the strand held is free again when its successors are placed.
 /// - After the last `done` of a task, and once all that it forked has ended, comes `task_ended`.
-/// - Where `get` returns `None` to an ask for anything, nothing that this worker may run is ready.
-///   The engine need not ask again for it until a later `add`, `done` or `task_ended` names a
-///   cluster that has it.
+/// - Where `get` returns `None` to an ask for anything, nothing that this worker may run now is
+///   ready. The engine asks again for it when a later `add`, `done` or `task_ended` names a cluster
+///   that has it, or when it is [`due`](Scheduler::due), and need not before.
 /// - Each job that was added is handed out once. Engines rely on that for memory safety: threads
 ///   free a job once it has run, so the behaviour is undefined if `get` returns it again.
 ///   `befit_testkit` tests this.
@@ -221,6 +217,13 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
 
     /// Returns what worker `w` shall run next, with the policy's notes (its anchor) in its task.
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>>;
+
+    /// `get` has just given `w` nothing: for how much longer it keeps from the worker what it leaves
+    /// to others for a while. What is kept may wait for ever unless the engine asks again then, if
+    /// those others wait for it. `None` if nothing is kept like this.
+    fn due(&self, w: WorkerId, env: &mut dyn Env) -> Option<Duration> {
+        None
+    }
 
     /// Whether something seems to wait that `w` would find without stealing. This is a hint: others
     /// may take it at any moment, and `get` may refuse it.
@@ -311,6 +314,7 @@ mod tests {
         assert_eq!(policy.capabilities(), worst);
         assert!(Policy::minds_places(&Silent) && !policy.has_own(WorkerId(0)));
         let mut env = QuietEnv(fastrand::Rng::with_seed(1));
+        assert_eq!(policy.due(WorkerId(0), &mut env), None);
         let mut task = TaskInfo::root(None, None);
         task.anchor = ClusterId(2);
         let strand = Strand { task, stage: Stage::Start };

@@ -33,6 +33,11 @@ pub(crate) struct Steals {
 }
 
 impl Prices {
+    /// So much time, and a nanosecond, so that a policy's clock has passed it.
+    pub(crate) fn past(&self, time: Duration) -> Ticks {
+        Ticks::fractional((time.as_nanos() as f64 + 1.0) * f64::from(self.mhz) / 1e3)
+    }
+
     pub(crate) fn new(machine: &Machine, costs: Costs) -> Self {
         let workers = machine.workers().len();
         Self {

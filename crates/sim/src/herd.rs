@@ -40,6 +40,12 @@ impl Herd {
         self.parked[w.index() / 64] |= 1 << (w.0 % 64);
     }
 
+    /// It looks without having been called.
+    pub(crate) fn unpark(&mut self, w: WorkerId) {
+        self.parked[w.index() / 64] &= !(1 << (w.0 % 64));
+        self.due[w.index() / 64] &= !(1 << (w.0 % 64));
+    }
+
     /// A woken worker looks.
     pub(crate) fn looks(&mut self) {
         self.looking -= 1;

@@ -111,7 +111,6 @@ impl Engine {
             accepts: only_wanted.filter(|_| random.u8(..4) == 0),
             own_only: random.u8(..4) == 0,
             as_thief: random.u8(..4) == 0,
-            before_sleep: random.u8(..4) == 0,
             still_for: Duration::from_millis(*random.choice(&STILL_FOR).expect("some")),
         };
         let Capabilities { finds, may_refuse, .. } = self.scheduler.capabilities();
@@ -126,6 +125,8 @@ impl Engine {
                 !refused || may_refuse,
                 "a policy that may not refuse gives an idle worker what is ready"
             );
+            let due = self.scheduler.due(w, &mut self.env);
+            assert!(due.is_none() || may_refuse, "a policy that may not refuse keeps nothing");
             return false;
         };
         assert!(ask.accepts.is_none_or(|accepts| accepts(&ready.job)), "only what is accepted");

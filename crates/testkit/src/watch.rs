@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use befit::{ThreadPool, ThreadPoolBuilder};
@@ -121,6 +122,10 @@ impl<T: Handle> Scheduler<T> for Watching<T> {
 
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         self.scheduler.fork_order(parent)
+    }
+
+    fn due(&self, w: WorkerId, env: &mut dyn Env) -> Option<Duration> {
+        self.scheduler.due(w, env)
     }
 
     fn has_own(&self, w: WorkerId) -> bool {

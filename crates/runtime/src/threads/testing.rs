@@ -292,6 +292,9 @@ impl<T: Handle> Scheduler<T> for Notes<T> {
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         self.0.get(w, ask, env)
     }
+    fn due(&self, w: WorkerId, env: &mut dyn Env) -> Option<Duration> {
+        self.0.due(w, env)
+    }
     fn has_own(&self, w: WorkerId) -> bool {
         self.0.has_own(w)
     }

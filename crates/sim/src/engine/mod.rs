@@ -55,6 +55,8 @@ pub(crate) struct Worker<'a> {
     pub(crate) habits: Habits,
     /// Found nothing, and waits for the policy to have something.
     parked: bool,
+    /// When it asks again, if nothing calls it before.
+    due: Option<Ticks>,
     pub(crate) runs: Runs,
     /// The cluster that what it runs is bound to.
     anchor: ClusterId,
@@ -96,6 +98,8 @@ pub(crate) struct Engine<'a> {
     herd: Option<Herd>,
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
+    /// When parked workers ask again. Those that have been called since have other plans.
+    due: BinaryHeap<Reverse<(Ticks, u32)>>,
     anchors: Vec<u64>,
     claims: Claims,
     ready: u64,
@@ -126,6 +130,7 @@ impl<'a> Engine<'a> {
             strand: None,
             habits: Habits::default(),
             parked: true,
+            due: None,
             runs: Runs::Between,
             anchor: ClusterId::ROOT,
             woken: false,
@@ -169,6 +174,7 @@ impl<'a> Engine<'a> {
             prices: Prices::new(machine, settings.costs),
             herd: Herd::new(machine.workers().len(), seeds.fork()),
             queue: BinaryHeap::new(),
+            due: BinaryHeap::new(),
             anchors: vec![0; machine.clusters().len()],
             ready: 0,
             strands: 0,
@@ -210,7 +216,7 @@ impl<'a> Engine<'a> {
         self.add(first, TaskId(0));
         self.queue.push(Reverse((self.workers[0].clock, 0)));
         let mut clock = Ticks::default();
-        while let Some(Reverse((now, w))) = self.queue.pop() {
+        while let Some((now, w)) = self.next() {
             let worker = WorkerId(w);
             clock = now;
             match self.workers[worker.index()].entry {
@@ -232,6 +238,35 @@ impl<'a> Engine<'a> {
         self.scheduler.check();
         (self.progress)(self.unreported);
         Ok(())
+    }
+
+    /// The next worker to do something, and when. Those for whom it is time to ask again wake.
+    fn next(&mut self) -> Option<(Ticks, u32)> {
+        while let Some(Reverse((due, w))) = self.due.peek().copied()
+            && self.queue.peek().is_none_or(|Reverse(next)| due <= next.0)
+        {
+            self.due.pop();
+            let worker = &mut self.workers[w as usize];
+            if worker.due.take_if(|at| *at == due).is_some() {
+                worker.parked = false;
+                worker.clock = worker.clock.max(due);
+                self.queue.push(Reverse((worker.clock, w)));
+                if let Some(herd) = &mut self.herd {
+                    herd.unpark(WorkerId(w));
+                }
+            }
+        }
+        self.queue.pop().map(|Reverse(next)| next)
+    }
+
+    /// Idle worker `w` was given nothing: it asks again when something is due.
+    fn waits(&mut self, w: WorkerId) {
+        let now = self.workers[w.index()].clock;
+        let due = self.in_policy(w, |scheduler, env| scheduler.due(w, env));
+        let worker = &mut self.workers[w.index()];
+        worker.clock = now;
+        worker.due = due.map(|due| now + self.prices.past(due));
+        self.due.extend(worker.due.map(|due| Reverse((due, w.0))));
     }
 
     /// Worker `w` runs what it has until it has passed the next worker by a slice, or has nothing.
@@ -338,6 +373,9 @@ impl<'a> Engine<'a> {
                 herd.park(w);
             }
             self.wake_herd(now);
+            if self.ready > 0 && self.workers[w.index()].parked {
+                self.waits(w);
+            }
             return;
         };
         worker.spent.get += now.since(start);
@@ -461,7 +499,7 @@ impl<'a> Engine<'a> {
         for w in workers {
             let worker = &mut self.workers[w as usize];
             if worker.parked {
-                worker.parked = false;
+                (worker.parked, worker.due) = (false, None);
                 let later = Ticks::cycles(worker.random.u64(..self.prices.costs.poll.max(1)));
                 worker.clock = worker.clock.max(now + later);
                 self.queue.push(Reverse((worker.clock, w)));
@@ -479,7 +517,7 @@ impl<'a> Engine<'a> {
         let period = Ticks::cycles(self.prices.costs.poll).0 as f64;
         for (w, point) in herd.wake() {
             let worker = &mut self.workers[w.index()];
-            (worker.parked, worker.woken) = (false, true);
+            (worker.parked, worker.woken, worker.due) = (false, true, None);
             worker.clock = worker.clock.max(now + Ticks((point * period) as u64));
             self.queue.push(Reverse((worker.clock, w.0)));
         }

@@ -1,8 +1,10 @@
 //! What policies make of a program: claims of caches under `sb`, two tiers under `cats`.
 
-use befit_machine::Bytes;
+use std::{sync::Mutex, time::Duration};
+
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use befit_program::{Program, ScopeId};
-use befit_sched::{Counting, Options, SchedulerKind};
+use befit_sched::{Ask, Counting, Env, Handle, Options, Policy, Ready, Scheduler, SchedulerKind};
 
 use super::{TWO_SOCKETS, machine, program, reader, task};
 use crate::{Outcome, Settings, run};
@@ -142,5 +144,69 @@ fn tasks_are_dealt_to_all_packages_of_the_largest_machines() {
     }
     for packages in [33, 129] {
         assert_eq!(started_on(packages, SchedulerKind::Homes).len(), 17);
+    }
+}
+
+/// Keeps each task but the root from all workers for so long.
+#[derive(Clone, Copy, Debug)]
+struct Late(Duration);
+
+#[derive(Debug)]
+struct Keeps<T> {
+    jobs: Mutex<Vec<(Ready<T>, Duration)>>,
+    late: Duration,
+}
+
+impl Policy for Late {
+    fn build<T: Handle>(&self, _: &Machine, _: Options) -> Box<dyn Scheduler<T>> {
+        Box::new(Keeps { jobs: Mutex::new(Vec::new()), late: self.0 })
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Keeps<T> {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn add(&self, _: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        let wait = if ready.task.depth == 0 { Duration::ZERO } else { self.late };
+        let at = env.now().expect("the simulator has a clock") + wait;
+        self.jobs.lock().unwrap().push((ready, at));
+        ClusterId::ROOT
+    }
+
+    fn get(&self, _: WorkerId, _: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        let mut jobs = self.jobs.lock().unwrap();
+        let at = jobs.iter().position(|(_, at)| Some(*at) <= env.now())?;
+        Some(jobs.swap_remove(at).0)
+    }
+
+    fn due(&self, _: WorkerId, env: &mut dyn Env) -> Option<Duration> {
+        let next = self.jobs.lock().unwrap().iter().map(|(_, at)| *at).min()?;
+        Some(next.saturating_sub(env.now()?))
+    }
+}
+
+#[test]
+fn a_worker_asks_again_when_what_was_kept_from_it_is_due() {
+    // One after another, so that nothing but the time wakes a worker.
+    let chain = program(|b| {
+        for child in 1..=10 {
+            task(b, child, None, |b| b.work(1000, 0, 0));
+            b.sync(ScopeId(child)).unwrap();
+        }
+    });
+    let time = |micros| {
+        let policy = Late(Duration::from_micros(micros));
+        let settings = Settings { costs: super::costs::FREE, ..Settings::new(policy, 1) };
+        let machine = machine("(mhz=1000) core:2 l1:1(size=4096) pu:1");
+        run(&chain, &machine, &settings, &|_| {}).expect("it runs").time.0
+    };
+    let at_once = time(0);
+    for micros in [1, 100, 10_000] {
+        // A microsecond is 1,000 cycles.
+        let waits = 10 * micros * 1000;
+        let late = time(micros) - at_once;
+        assert!(late >= waits && late <= waits + 10 * 10, "{late} {waits}");
     }
 }

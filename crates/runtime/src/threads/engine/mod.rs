@@ -288,19 +288,18 @@ impl Engine {
         })
     }
 
-    /// As [`Self::get`], for a worker that sleeps if it gets nothing. Policies that refuse nothing
-    /// have been asked before.
-    pub(crate) fn get_before_sleep(
+    /// Worker `w`, which waits for `awaited` alone or for anything, has found nothing:
+    /// [`due`](befit_sched::Scheduler::due).
+    pub(crate) fn due(
         &self,
         w: WorkerId,
-        within: ClusterId,
         awaited: Option<Ancestor>,
         env: &mut dyn Env,
-    ) -> Option<Ready<JobRef>> {
+    ) -> Option<Duration> {
         if awaited.is_some() || !self.capabilities.may_refuse {
             return None;
         }
-        self.ask(w, Ask { within, before_sleep: true, ..Ask::ANYTHING }, env)
+        self.policy.due(w, env)
     }
 
     /// As [`Self::get`], for a worker that was refused something while [nothing
@@ -311,7 +310,7 @@ impl Engine {
         still_for: Duration,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        self.ask(w, Ask { before_sleep: true, still_for, ..Ask::ANYTHING }, env)
+        self.ask(w, Ask { still_for, ..Ask::ANYTHING }, env)
     }
 
     /// As [`Self::get`], of what `w` finds without stealing, and accepts.

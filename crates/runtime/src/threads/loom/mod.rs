@@ -31,7 +31,7 @@ impl<T, F: Fn() -> Option<T>> Search for Find<F> {
         self.0()
     }
 
-    fn look_before_sleep(&self) -> Option<T> {
+    fn due(&self) -> Option<Duration> {
         None
     }
 

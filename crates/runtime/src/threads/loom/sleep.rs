@@ -142,7 +142,7 @@ impl Search for Waiting<'_> {
         self.shared.take(if freed { 0 } else { self.refused }).then_some(())
     }
 
-    fn look_before_sleep(&self) -> Option<()> {
+    fn due(&self) -> Option<Duration> {
         if let Some(me) = self.sleeps {
             self.shared.tell(me);
         }

@@ -24,12 +24,13 @@ pub(crate) trait Search {
     /// Looks for work.
     fn look(&self) -> Option<Self::Found>;
 
-    /// As [`Self::look`], for what the worker may have only because it would sleep else.
-    fn look_before_sleep(&self) -> Option<Self::Found>;
+    /// It has found nothing, and is about to sleep: for how much longer it is kept from what the
+    /// policy leaves to others for a while; `None` if there is no such thing.
+    fn due(&self) -> Option<Duration>;
 
-    /// As [`Self::look_before_sleep`], for what the worker may have only because nothing has
-    /// happened for so long though it was refused something: what runs may wait for that. So it may
-    /// be bound elsewhere.
+    /// As [`Self::look`], for what the worker may have only because nothing has happened for so
+    /// long though it was refused something: what runs may wait for that. So it may be bound
+    /// elsewhere.
     fn look_stalled(&self, still_for: Duration) -> Option<Self::Found>;
 
     /// Whether the worker may take only some jobs: no notification then relies on it alone.
@@ -198,11 +199,11 @@ impl Sleep {
                 }
             }
             if !is_over() {
-                if let Some(found) = search.look_before_sleep() {
-                    break Some(found);
-                }
                 let began = self.is_roomy().then(Instant::now);
-                woken = self.sleep(me, seen, &idle, latch, search);
+                let due = search.due();
+                woken = self.sleep(me, seen, &idle, latch, search, due);
+                // One that ended by its limit says nothing about how soon work comes.
+                let began = began.filter(|_| self.seen() != seen || latch.probe());
                 let was_brief = began.is_some_and(|began| patience.slept(began.elapsed()));
                 // It has been woken for nothing, or it finds something.
                 (round, urged) = (if was_brief { YIELDS } else { patience.looks() }, true);
@@ -261,9 +262,9 @@ impl Sleep {
         }
     }
 
-    /// Lets thread `me` sleep until there is an event since `seen`, or `latch` is set. It may
-    /// return early. If it would be the last to sleep while the pool is stuck, it raises the alarm
-    /// instead. Returns how it was woken, if by a notification.
+    /// Lets thread `me` sleep until there is an event since `seen`, or `latch` is set, or something
+    /// is `due`. It may return early. If it would be the last to sleep while the pool is stuck, it
+    /// raises the alarm instead. Returns how it was woken, if by a notification.
     fn sleep(
         &self,
         me: usize,
@@ -271,6 +272,7 @@ impl Sleep {
         idle: &Idle<'_>,
         latch: &Latch,
         search: &impl Search,
+        due: Option<Duration>,
     ) -> Option<Woken> {
         let how = if idle.held { Sleepy::Held } else { Sleepy::Free };
         if how == Sleepy::Free {
@@ -291,7 +293,8 @@ impl Sleep {
                 self.still_for(&idle.refused);
                 self.counts.watchers.fetch_add(1, Relaxed);
             }
-            parker.sleep(watches.then_some(STALLED));
+            let limits = [watches.then_some(STALLED), due];
+            parker.sleep(limits.into_iter().flatten().min());
             if watches {
                 self.counts.watchers.fetch_sub(1, Relaxed);
             }

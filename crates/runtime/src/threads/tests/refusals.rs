@@ -1,8 +1,11 @@
 //! Tests of policies that refuse what is ready: who is woken once they no longer do.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
 };
 
 use befit_machine::{ClusterId, Machine, WorkerId};
@@ -235,4 +238,75 @@ fn a_worker_that_was_refused_something_is_woken_when_a_strand_ends_that_kept_it(
     }
     // Not each time: on a busy machine all may take long.
     assert!(at_once >= 3, "{at_once} of 20 times");
+}
+
+/// Keeps the root's child from all workers for [`AWHILE`].
+#[derive(Clone, Debug, Default)]
+struct Awhile(Arc<Seen>);
+
+const AWHILE: Duration = Duration::from_millis(5);
+
+#[derive(Debug)]
+struct Late<T> {
+    jobs: Mutex<Vec<(Ready<T>, Instant)>>,
+    seen: Arc<Seen>,
+}
+
+impl Policy for Awhile {
+    fn build<T: Handle>(&self, _: &Machine, _: Options) -> Box<dyn Scheduler<T>> {
+        Box::new(Late { jobs: Mutex::new(Vec::new()), seen: Arc::clone(&self.0) })
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Late<T> {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { may_refuse: true, ..Capabilities::default() }
+    }
+
+    fn add(&self, _: WorkerId, ready: Ready<T>, _: &mut dyn Env) -> ClusterId {
+        let wait = if ready.task.depth == 0 { Duration::ZERO } else { AWHILE };
+        self.jobs.lock().unwrap().push((ready, Instant::now() + wait));
+        ClusterId::ROOT
+    }
+
+    fn get(&self, _: WorkerId, ask: Ask<'_, T>, _: &mut dyn Env) -> Option<Ready<T>> {
+        let mut jobs = self.jobs.lock().unwrap();
+        if jobs.last()?.1 > Instant::now() {
+            self.seen.refused.store(true, SeqCst);
+            return None;
+        }
+        self.seen.stalled.fetch_or(ask.is_stalled(), SeqCst);
+        jobs.pop().map(|(ready, _)| ready)
+    }
+
+    fn due(&self, _: WorkerId, _: &mut dyn Env) -> Option<Duration> {
+        let jobs = self.jobs.lock().unwrap();
+        jobs.last().map(|(_, at)| at.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Nothing else happens meanwhile. One that did not know would sleep for long.
+#[test]
+fn a_worker_asks_again_when_what_was_kept_from_it_is_due() {
+    let _watchdog = watchdog(MINUTE);
+    for threads in [1, 2] {
+        let mut in_time = 0;
+        for _ in 0..20 {
+            let policy = Awhile::default();
+            let seen = Arc::clone(&policy.0);
+            let machine = "pu:2".parse().unwrap();
+            let builder = ThreadPoolBuilder::new().num_threads(threads).machine(machine);
+            let pool = builder.policy(policy).build().unwrap();
+            let ran = AtomicUsize::new(0);
+            pool.scope(|s| s.spawn(|_| add(&ran, 1)));
+            assert_eq!(ran.into_inner(), 1);
+            in_time += u32::from(seen.refused.load(SeqCst) && !seen.stalled.load(SeqCst));
+        }
+        // Not each time: on a busy machine all may take long.
+        assert!(in_time >= 3, "{in_time} of 20 times with {threads} threads");
+    }
 }

@@ -141,12 +141,6 @@ impl Worker {
         self.timed(|| self.engine().get(self.id, within, awaited, owns_none, &mut self.env()))
     }
 
-    /// As [`Self::get`], of what this worker may have because it would sleep else.
-    fn get_before_sleep(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        let (engine, within) = (self.engine(), self.within());
-        self.timed(|| engine.get_before_sleep(self.id, within, awaited, &mut self.env()))
-    }
-
     /// As [`Self::get`], of what is found without stealing.
     pub(super) fn get_own(&self) -> Option<Ready<JobRef>> {
         self.get_own_accepted(None)
@@ -255,12 +249,9 @@ impl sleep::Search for Search<'_> {
         self.worker.look_again(self.awaited)
     }
 
-    fn look_before_sleep(&self) -> Option<Ready<JobRef>> {
-        let found = self.worker.get_before_sleep(self.awaited);
-        if found.is_none() {
-            self.worker.counters().sleeps.bump();
-        }
-        found
+    fn due(&self) -> Option<Duration> {
+        self.worker.counters().sleeps.bump();
+        self.worker.engine().due(self.worker.id, self.awaited, &mut self.worker.env())
     }
 
     fn look_stalled(&self, still_for: Duration) -> Option<Ready<JobRef>> {

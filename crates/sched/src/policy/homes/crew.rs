@@ -157,22 +157,28 @@ impl Crew {
         self.members[w.index()].counted.store(false, Relaxed);
     }
 
-    /// `w` has looked everywhere and found nothing, or nothing but what it `left` to others, and
-    /// looks again when it has waited for `first`. Only a wait for such pays for it: between two
-    /// rounds there is nothing to be had, and whoever has waited for the second would take at once
-    /// what belongs to others.
-    pub(super) fn waits(&self, w: WorkerId, left: bool, first: Duration, env: &mut dyn Env) {
+    /// `w` has looked everywhere and found nothing, or nothing but what it `left` to others. Only a
+    /// wait for such pays for it: between two rounds there is nothing to be had, and whoever has
+    /// waited for the second would take at once what belongs to others.
+    pub(super) fn waits(&self, w: WorkerId, left: bool, env: &mut dyn Env) {
         let Member { waits_since, next_look, .. } = &*self.members[w.index()];
         if !left {
             next_look.store(0, Relaxed);
             return waits_since.store(BUSY, Relaxed);
         }
-        let now = stamp(env.now());
         if waits_since.load(Relaxed) == BUSY {
-            waits_since.store(now, Relaxed);
+            waits_since.store(stamp(env.now()), Relaxed);
         }
+    }
+
+    /// How long it is until `w` [looks again](Self::looks_again) at what it must pay for; `None` if
+    /// it leaves nothing to others.
+    pub(super) fn due(&self, w: WorkerId, first: Duration, env: &mut dyn Env) -> Option<Duration> {
+        let Member { waits_since, next_look, .. } = &*self.members[w.index()];
+        let since = Some(waits_since.load(Relaxed)).filter(|since| *since != BUSY)?;
         let wait = next_look.load(Relaxed).max(first.as_nanos() as u64);
-        self.may_later(waits_since.load(Relaxed).saturating_add(wait));
+        let left = since.saturating_add(wait).saturating_sub(stamp(env.now()));
+        Some(Duration::from_nanos(left))
     }
 
     /// How long `w` has waited. Where nothing tells the time, every wait has been long enough.

@@ -45,7 +45,7 @@ impl<T> Look<'_, T> {
         Duration::from_nanos(self.now.saturating_sub(ready.job.since))
     }
 
-    /// Whether it may take nothing else, or sleeps otherwise, or nothing tells the time.
+    /// Whether it may take nothing else, or nothing has happened for long, or nothing tells the time.
     pub(super) fn is_forced(&self) -> bool {
         self.accepts.is_some() || self.waited == Duration::MAX
     }
@@ -79,7 +79,7 @@ impl<T: Handle> Homes<T> {
             return own;
         }
         let now = env.now();
-        let waited = if ask.before_sleep { Duration::MAX } else { self.crew.waited(w, now) };
+        let waited = if ask.is_stalled() { Duration::MAX } else { self.crew.waited(w, now) };
         let (now, left) = (stamp(now), Cell::new(false));
         let look = Look { w, socket, accepts, waited, now, left };
         let found = self
@@ -87,7 +87,7 @@ impl<T: Handle> Homes<T> {
             .or_else(|| self.take_together(&look, env))
             .or_else(|| self.take_far(&look, env));
         if found.is_none() {
-            self.crew.waits(w, look.left.get(), self.first_look(), env);
+            self.crew.waits(w, look.left.get(), env);
         }
         found
     }
@@ -250,7 +250,7 @@ impl<T: Handle> Homes<T> {
     }
 
     /// How long a worker waits before it looks at what it must pay for: until it may take any.
-    fn first_look(&self) -> Duration {
+    pub(super) fn first_look(&self) -> Duration {
         self.price(self.private) / if self.crew.counts() { FIRST_LOOK } else { 1 }
     }
 

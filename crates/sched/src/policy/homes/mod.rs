@@ -69,6 +69,7 @@ mod tests;
 use std::{
     fmt::Debug,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+    time::Duration,
 };
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
@@ -309,6 +310,10 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         }
         self.leaves_to_others(w, found.is_some(), env);
         found
+    }
+
+    fn due(&self, w: WorkerId, env: &mut dyn Env) -> Option<Duration> {
+        self.crew.due(w, self.first_look(), env)
     }
 
     fn has_own(&self, w: WorkerId) -> bool {

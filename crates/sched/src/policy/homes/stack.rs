@@ -56,7 +56,7 @@ impl<T: Handle> Homes<T> {
     /// much as the misses that it causes ([`Self::again`]). It also waits until its siblings are
     /// there, or those of its parent, as the last of them may be the next of kin; but not for
     /// longer than it takes to fill a private cache. Where many wait, only the newest are looked
-    /// through ([`SHOWN`]), unless the worker may take nothing else or would sleep.
+    /// through ([`SHOWN`]), unless the worker may take nothing else or nothing happens.
     pub(super) fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let stack = &self.stacks[look.socket];
         if stack.waiting.seems_empty() {

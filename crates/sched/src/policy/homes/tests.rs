@@ -132,8 +132,8 @@ fn what_exceeds_a_socket_is_claimed_piece_by_piece_beginning_with_the_last() {
 }
 
 #[test]
-fn of_many_claims_that_wait_a_worker_looks_at_the_newest_unless_it_would_sleep() {
-    let taken = |before_sleep| {
+fn of_many_claims_that_wait_a_worker_looks_at_the_newest_unless_nothing_happens() {
+    let taken = |still_for| {
         let mut play = Play::within(Clock::default());
         let [ab, _] = four_pieces(&mut play);
         let size = Bytes::kib(512);
@@ -141,10 +141,10 @@ fn of_many_claims_that_wait_a_worker_looks_at_the_newest_unless_it_would_sleep()
         // The oldest is the next of kin.
         play.add(0, "a", a);
         (0..64).for_each(|_| play.add(0, "b", b));
-        let ask = Ask { before_sleep, ..Ask::ANYTHING };
+        let ask = Ask { still_for, ..Ask::ANYTHING };
         play.policy.get(WorkerId(1), ask, &mut play.env).map(|ready| ready.job)
     };
-    assert_eq!([false, true].map(taken), ["b", "a"].map(Some));
+    assert_eq!([0, 50].map(Duration::from_millis).map(taken), ["b", "a"].map(Some));
 }
 
 /// A socket of 1 MiB is dealt 2 MiB under one parent, whose halves wait.
@@ -332,8 +332,12 @@ fn from_afar_is_taken_at_once_only_what_computes_much_for_what_it_moves() {
         assert_eq!(asked, Some(ClusterId::ROOT));
         let found = policy.get(WorkerId(3), Ask::ANYTHING, &mut env);
         assert_eq!(found.is_some(), free, "{private_misses}");
-        // Before it sleeps it takes whatever there is.
-        let last = policy.get(WorkerId(3), Ask { before_sleep: true, ..Ask::ANYTHING }, &mut env);
+        // It takes the other after few looks, each when it is due.
+        let last = (0..10).find_map(|_| {
+            let due = policy.due(WorkerId(3), &mut env)?;
+            env.now += due;
+            policy.get(WorkerId(3), Ask::ANYTHING, &mut env)
+        });
         assert_eq!(last.is_some(), !free, "{private_misses}");
     }
 }
