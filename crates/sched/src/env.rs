@@ -1,6 +1,10 @@
 //! How a policy speaks to its engine.
 
-use std::{fmt, sync::Mutex, time::Duration};
+use std::{
+    fmt,
+    sync::{Mutex, TryLockError},
+    time::Duration,
+};
 
 use befit_machine::WorkerId;
 
@@ -18,6 +22,13 @@ pub trait Env {
 
     /// The worker is about to take lock `lock`. [`Guarded`] calls this.
     fn acquire(&mut self, lock: LockId);
+
+    /// Whether another worker has lock `lock`, where that is not seen in the lock itself: in virtual
+    /// time. [`Guarded::try_with`] asks this.
+    #[expect(unused_variables, reason = "threads see it in the lock itself")]
+    fn is_held(&mut self, lock: LockId) -> bool {
+        false
+    }
 
     /// The worker gave `lock` back.
     fn release(&mut self, lock: LockId);
@@ -89,6 +100,27 @@ impl<D> Guarded<D> {
         };
         env.release(self.id);
         result
+    }
+
+    /// As [`Self::with`]; `None`, without `f`, if that would have to wait for another worker.
+    pub fn try_with<R>(
+        &self,
+        env: &mut dyn Env,
+        f: impl FnOnce(&mut D, &mut dyn Env) -> R,
+    ) -> Option<R> {
+        if env.is_held(self.id) {
+            return None;
+        }
+        let mut data = match self.data.try_lock() {
+            Ok(data) => data,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        env.acquire(self.id);
+        let result = f(&mut data, env);
+        drop(data);
+        env.release(self.id);
+        Some(result)
     }
 }
 
@@ -177,9 +209,9 @@ mod tests {
         assert_eq!(counts(1, 1, 1).since(counts(2, 2, 2)), counts(0, 0, 0));
     }
 
-    /// Notes the locks that are taken and given back.
+    /// Notes the locks that are taken and given back; and whether all are held.
     #[derive(Default)]
-    struct Noting(Vec<(u32, bool)>);
+    struct Noting(Vec<(u32, bool)>, bool);
 
     impl Env for Noting {
         fn random(&mut self, _: u32) -> u32 {
@@ -187,6 +219,9 @@ mod tests {
         }
         fn acquire(&mut self, lock: LockId) {
             self.0.push((lock.0, true));
+        }
+        fn is_held(&mut self, _: LockId) -> bool {
+            self.1
         }
         fn release(&mut self, lock: LockId) {
             self.0.push((lock.0, false));
@@ -200,6 +235,17 @@ mod tests {
         let mut env = Noting::default();
         let sum = outer.with(&mut env, |a, env| *a + inner.with(env, |b, _| *b));
         assert_eq!((sum, env.0), (3, vec![(7, true), (3, true), (3, false), (7, false)]));
+    }
+
+    #[test]
+    fn who_tries_does_not_wait_for_a_lock_that_is_held_by_a_thread_or_in_virtual_time() {
+        let (data, mut env) = (Guarded::new(LockId(4), 5), Noting::default());
+        let nested = data.with(&mut env, |_, env| data.try_with(env, |data, _| *data));
+        assert_eq!((nested, env.0.len()), (None, 2));
+        assert_eq!(data.try_with(&mut env, |data, _| *data), Some(5));
+        assert_eq!(env.0[2..], [(4, true), (4, false)]);
+        env.1 = true;
+        assert_eq!(data.try_with(&mut env, |data, _| *data), None);
     }
 
     #[test]

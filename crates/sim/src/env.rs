@@ -109,6 +109,10 @@ impl Env for SimEnv<'_> {
         *self.now += held + Ticks::cycles(self.prices.costs.lock + way);
     }
 
+    fn is_held(&mut self, lock: LockId) -> bool {
+        self.prices.locks.get(lock.0 as usize).is_some_and(|(free_at, _)| free_at > self.now)
+    }
+
     fn release(&mut self, lock: LockId) {
         self.prices.locks[lock.0 as usize] = (*self.now, Some(self.worker));
     }
@@ -175,14 +179,15 @@ mod tests {
             for _ in 0..looks {
                 env.steal(WorkerId(1), false);
             }
+            let held = env.is_held(LockId(0));
             env.acquire(LockId(0));
             env.release(LockId(0));
-            (env.searched.whole().0, locks.whole().0)
+            (env.searched.whole().0, held, locks.whole().0)
         };
         let Costs { near_steal, lock, .. } = Costs::default();
-        assert_eq!(take(0, 50, 1000), (50 * near_steal, 0));
+        assert_eq!(take(0, 50, 1000), (50 * near_steal, false, 0));
         // It comes when the first one still has the lock.
-        assert_eq!(take(1, 0, 1000), (0, lock));
-        assert_eq!(take(2, 0, 1000 + 10 * (lock + near_steal)), (0, 0));
+        assert_eq!(take(1, 0, 1000), (0, true, lock));
+        assert_eq!(take(2, 0, 1000 + 10 * (lock + near_steal)), (0, false, 0));
     }
 }

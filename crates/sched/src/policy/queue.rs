@@ -140,6 +140,23 @@ impl<T> Queue<T> {
         })
     }
 
+    /// As [`Self::pop`], unless another worker is at it.
+    pub(super) fn try_pop(
+        &self,
+        env: &mut dyn Env,
+        take: impl FnOnce(&mut VecDeque<Ready<T>>) -> Option<Ready<T>>,
+    ) -> Result<Option<Ready<T>>, Busy> {
+        if self.seems_empty() {
+            return Ok(None);
+        }
+        let taken = self.entries.try_with(env, |entries, _| {
+            let ready = take(entries);
+            self.note(entries);
+            ready
+        });
+        taken.ok_or(Busy)
+    }
+
     /// Whatever shall happen to the entries at once.
     pub(super) fn change<R>(
         &self,

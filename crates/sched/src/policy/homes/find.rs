@@ -73,7 +73,9 @@ impl<T: Handle> Homes<T> {
         let own = own.or_else(|| self.dealt[w.index()].oldest(accepts, env));
         // What is still to be dealt out is its own as well.
         let socket = self.sockets.of(w);
-        let own = own.or_else(|| self.upper.oldest(accepts, env));
+        let (before, from_here) = self.upper.split_at(socket);
+        let mut upper = from_here.iter().chain(before);
+        let own = own.or_else(|| upper.find_map(|upper| upper.oldest(accepts, env)));
         let own = own.or_else(|| self.spread[socket].oldest(accepts, env));
         if own.is_some() || ask.own_only {
             return own;
@@ -194,6 +196,8 @@ impl<T: Handle> Homes<T> {
             && home_of(ready).is_some_and(|home| self.row(home).is_wide(home))
     }
 
+    /// Takes what `take` finds in `queue`. A thief does not wait for a queue that another worker is
+    /// at: where many are idle, they would all wait for one another there.
     fn steal(
         &self,
         look: &Look<'_, T>,
@@ -210,7 +214,7 @@ impl<T: Handle> Homes<T> {
             look.left.set(true);
             return None;
         }
-        let found = queue.pop(env, take);
+        let found = if look.is_forced() { queue.pop(env, take) } else { queue.try_pop(env, take) };
         env.steal(victim, found.is_some());
         if found.is_none() {
             look.left.set(true);

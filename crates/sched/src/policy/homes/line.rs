@@ -50,10 +50,7 @@ impl<T> Line<T> {
     }
 
     pub(super) fn push(&self, entry: Entry<T>, env: &mut dyn Env) {
-        self.queue.change(env, |entries| {
-            entries.push_back(entry);
-            self.note(entries);
-        });
+        self.queue.change(env, |entries| self.noting(entries, |entries| entries.push_back(entry)));
     }
 
     pub(super) fn seems_empty(&self) -> bool {
@@ -89,16 +86,27 @@ impl<T> Line<T> {
         env: &mut dyn Env,
         take: impl FnOnce(&mut VecDeque<Entry<T>>) -> Option<Entry<T>>,
     ) -> Option<Entry<T>> {
-        self.queue.pop(env, |entries| {
-            let taken = take(entries);
-            self.note(entries);
-            taken
-        })
+        self.queue.pop(env, |entries| self.noting(entries, take))
     }
 
-    fn note(&self, entries: &VecDeque<Entry<T>>) {
+    /// As [`Self::pop`]; also `None` if another worker is at it.
+    pub(super) fn try_pop(
+        &self,
+        env: &mut dyn Env,
+        take: impl FnOnce(&mut VecDeque<Entry<T>>) -> Option<Entry<T>>,
+    ) -> Option<Entry<T>> {
+        self.queue.try_pop(env, |entries| self.noting(entries, take)).unwrap_or(None)
+    }
+
+    fn noting<R>(
+        &self,
+        entries: &mut VecDeque<Entry<T>>,
+        change: impl FnOnce(&mut VecDeque<Entry<T>>) -> R,
+    ) -> R {
+        let result = change(entries);
         if let Some(first) = entries.front() {
             self.waits_since.store(first.job.since, Relaxed);
         }
+        result
     }
 }

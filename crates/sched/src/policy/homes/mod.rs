@@ -116,8 +116,9 @@ pub(crate) struct Homes<T> {
     stacks: Vec<CachePadded<Stack<T>>>,
     /// Per worker: the number, from 1, of the socket whose stack it divides; 0 of none.
     divides: Vec<CachePadded<AtomicU32>>,
-    /// What is still to be dealt out to several sockets.
-    upper: Line<T>,
+    /// What is still to be dealt out to several sockets, by the socket where it was forked: all
+    /// workers look into all of them, but begin with their own.
+    upper: Vec<Line<T>>,
     /// How many tasks wait to be dealt out, or are being so.
     undealt: CachePadded<AtomicU32>,
     rows: Rows,
@@ -157,7 +158,7 @@ impl<T: Handle> Homes<T> {
             spread: queues(2 * workers, count),
             stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
             divides: (0..workers).map(|_| CachePadded::default()).collect(),
-            upper: Line::new(LockId(2 * workers + 2 * count)),
+            upper: queues(2 * workers + 2 * count, count),
             undealt: CachePadded::default(),
             rows,
             caches,
@@ -218,7 +219,7 @@ impl<T: Handle> Homes<T> {
     /// others once it is plain that these do something else.
     fn leaves_to_others(&self, w: WorkerId, is_busy: bool, env: &mut dyn Env) {
         let socket = self.sockets.of(w);
-        let shared = [&self.upper, &self.spread[socket], &self.stacks[socket].waiting];
+        let shared = [&self.upper[socket], &self.spread[socket], &self.stacks[socket].waiting];
         if !self.dealt[w.index()].seems_empty()
             || is_busy && shared.iter().any(|it| !it.seems_empty()) && !self.has_idle(socket)
         {
@@ -285,8 +286,8 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
             _ if is_idle => (&self.dealt[owner.index()], self.leaves[owner.index()]),
             _ if !is_wide => (&self.dealt[owner.index()], ClusterId::ROOT),
             _ if first == last => (&self.spread[socket], here),
-            _ if is_part => (&self.upper, here),
-            _ => (&self.upper, ClusterId::ROOT),
+            _ if is_part => (&self.upper[self.sockets.of(w)], here),
+            _ => (&self.upper[self.sockets.of(w)], ClusterId::ROOT),
         };
         // Those that it is for are notified alone as long as they have nothing else to do.
         let is_first = queue.seems_empty();
@@ -318,9 +319,8 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
 
     fn has_own(&self, w: WorkerId) -> bool {
         let spread = &self.spread[self.sockets.of(w)];
-        let all: [&Line<T>; 4] =
-            [&self.own[w.index()], &self.dealt[w.index()], spread, &self.upper];
-        all.iter().any(|queue| !queue.seems_empty())
+        let own = [&self.own[w.index()], &self.dealt[w.index()], spread];
+        own.into_iter().chain(&self.upper).any(|queue| !queue.seems_empty())
     }
 
     fn resume(&self, w: WorkerId, _: &TaskInfo, env: &mut dyn Env) {
