@@ -157,14 +157,19 @@ impl Crew {
         self.members[w.index()].counted.store(false, Relaxed);
     }
 
-    /// `w` has looked everywhere and found nothing, or nothing but what it `left` to others. Only a
-    /// wait for such pays for it: between two rounds there is nothing to be had, and whoever has
-    /// waited for the second would take at once what belongs to others.
-    pub(super) fn waits(&self, w: WorkerId, left: bool, env: &mut dyn Env) {
+    /// `w` has looked everywhere and found nothing, or nothing but what it `left` to others, until
+    /// it has waited for so long. Only a wait for such pays for it: between two rounds there is
+    /// nothing to be had, and whoever has waited for the second would take at once what belongs to
+    /// others.
+    pub(super) fn waits(&self, w: WorkerId, left: Option<Duration>, env: &mut dyn Env) {
         let Member { waits_since, next_look, .. } = &*self.members[w.index()];
-        if !left {
+        let Some(until) = left else {
             next_look.store(0, Relaxed);
             return waits_since.store(BUSY, Relaxed);
+        };
+        let until = until.as_nanos().min(u128::from(u64::MAX)) as u64;
+        if until < next_look.load(Relaxed) {
+            next_look.store(until, Relaxed);
         }
         if waits_since.load(Relaxed) == BUSY {
             waits_since.store(stamp(env.now()), Relaxed);

@@ -30,14 +30,41 @@ pub(super) struct Look<'a, T> {
     waited: Duration,
     /// Nanoseconds; 0 where nothing tells the time.
     now: u64,
-    /// Whether it has left something to others.
-    pub(super) left: Cell<bool>,
+    /// If it has left something to others, how long it must have waited to look at it again; the
+    /// longest time if that is not known.
+    left: Cell<Option<Duration>>,
 }
 
 impl<T> Look<'_, T> {
     /// Whether both have waited for so long: the worker for something, and this for a worker.
     fn has_paid(&self, ready: &Entry<T>, price: Duration) -> bool {
-        self.is_forced() || self.waited.min(self.age(ready)) >= price
+        self.has_waited(self.age(ready), price)
+    }
+
+    /// Whether the worker has waited for so long, as well as something that waits since `age`. If
+    /// not, it leaves that to others until then.
+    pub(super) fn has_waited(&self, age: Duration, price: Duration) -> bool {
+        let paid = self.waited.min(age);
+        if self.is_forced() || paid >= price {
+            return true;
+        }
+        self.leaves(self.waited.saturating_add(price - paid));
+        false
+    }
+
+    /// Whether something that waits since `age` has done so for so long. If not, the worker leaves
+    /// it to others until then.
+    pub(super) fn is_old(&self, age: Duration, enough: Duration) -> bool {
+        if age < enough {
+            self.leaves(self.waited.saturating_add(enough - age));
+        }
+        age >= enough
+    }
+
+    /// It leaves something to others until it has waited for so long.
+    pub(super) fn leaves(&self, until: Duration) {
+        let before = self.left.get().unwrap_or(Duration::MAX);
+        self.left.set(Some(before.min(until)));
     }
 
     /// How long that has waited.
@@ -82,7 +109,7 @@ impl<T: Handle> Homes<T> {
         }
         let now = env.now();
         let waited = if ask.is_stalled() { Duration::MAX } else { self.crew.waited(w, now) };
-        let (now, left) = (stamp(now), Cell::new(false));
+        let (now, left) = (stamp(now), Cell::new(None));
         let look = Look { w, socket, accepts, waited, now, left };
         let found = self
             .take_near(&look, env)
@@ -210,14 +237,13 @@ impl<T: Handle> Homes<T> {
         if queue.seems_empty() {
             return None;
         }
-        if !look.is_forced() && (look.waited < price || !queue.has_waited(look.now, price)) {
-            look.left.set(true);
+        if !look.has_waited(queue.age(look.now), price) {
             return None;
         }
         let found = if look.is_forced() { queue.pop(env, take) } else { queue.try_pop(env, take) };
         env.steal(victim, found.is_some());
         if found.is_none() {
-            look.left.set(true);
+            look.leaves(Duration::MAX);
         }
         found
     }

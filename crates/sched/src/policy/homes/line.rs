@@ -57,10 +57,9 @@ impl<T> Line<T> {
         self.queue.seems_empty()
     }
 
-    /// Whether the oldest has waited for so long at the time `now`, as far as one can tell.
-    pub(super) fn has_waited(&self, now: u64, long: Duration) -> bool {
-        let age = now.saturating_sub(self.waits_since.load(Relaxed));
-        !self.seems_empty() && Duration::from_nanos(age) >= long
+    /// How long the oldest has waited at the time `now`, as far as one can tell.
+    pub(super) fn age(&self, now: u64) -> Duration {
+        Duration::from_nanos(now.saturating_sub(self.waits_since.load(Relaxed)))
     }
 
     /// The newest that is accepted.

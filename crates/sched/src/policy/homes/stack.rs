@@ -6,6 +6,7 @@ use std::{
         AtomicU32, AtomicU64,
         Ordering::{Relaxed, SeqCst},
     },
+    time::Duration,
 };
 
 use befit_machine::WorkerId;
@@ -74,7 +75,7 @@ impl<T: Handle> Homes<T> {
             let may_begin = |ready: &Entry<T>| match look.accepts {
                 Some(accepts) => accepts(&ready.job),
                 None if !claims(ready) => true,
-                None if divided && look.age(ready) < a_moment => false,
+                None if divided && !look.is_old(look.age(ready), a_moment) => false,
                 None => {
                     let lost = || self.fetch(ready.task.size, *again);
                     fits(ready.task.size.0) || self.pays(look, ready, lost())
@@ -100,7 +101,7 @@ impl<T: Handle> Homes<T> {
             entries.remove(next)
         });
         let Some(ready) = found else {
-            look.left.set(true);
+            look.leaves(Duration::MAX);
             return None;
         };
         self.begins(&ready, in_turn);

@@ -344,9 +344,9 @@ fn from_afar_is_taken_at_once_only_what_computes_much_for_what_it_moves() {
 
 #[test]
 fn a_task_of_unknown_size_costs_the_share_that_its_worker_finds_again() {
-    // How long worker 3 must wait for what worker 0 was dealt, which brought in so many lines with
-    // each of its strands.
-    let after = |lines: &[u64], size: Option<Bytes>| {
+    // How long worker 3 waits for what worker 0 was dealt, which brought in so many lines with each
+    // of its strands. It asks when it is due, or again after each `step`.
+    let after = |lines: &[u64], size: Option<Bytes>, step: Option<Duration>| {
         let mut env = Clock::default();
         let policy = SchedulerKind::Homes.build(&two_sockets(), Options::default());
         let add = |task: TaskInfo, env: &mut Clock| {
@@ -363,17 +363,22 @@ fn a_task_of_unknown_size_costs_the_share_that_its_worker_finds_again() {
             task = found.task;
             add(task.child(0, size, None).beside(size.unwrap_or(TaskInfo::UNKNOWN)), &mut env);
         }
-        let mut takes = |micros| {
-            env.now = Duration::from_micros(micros);
-            policy.get(WorkerId(3), Ask::ANYTHING, &mut env).is_some()
-        };
-        (1..10_000).find(|micros| takes(*micros)).unwrap()
+        let mut asks = 0..if step.is_some() { 1_000_000 } else { 10 };
+        while policy.get(WorkerId(3), Ask::ANYTHING, &mut env).is_none() {
+            assert!(asks.next().is_some(), "it asks too often");
+            let due = policy.due(WorkerId(3), &mut env).unwrap();
+            env.now += step.unwrap_or(due);
+        }
+        env.now.as_nanos()
     };
     let [many, few] = [100_000, 50_000];
-    let nothing = after(&[many; 8], None);
-    let half = after(&[many, many, many, many, few, few, few, few], None);
-    let known = after(&[many; 8], Some(Bytes(64)));
-    assert!(3 * nothing < half && 3 * half < 2 * known, "{nothing}, {half}, {known} µs");
+    let half = [many, many, many, many, few, few, few, few];
+    let polled = after(&half, None, Some(Duration::from_nanos(1)));
+    let nothing = after(&[many; 8], None, None);
+    let half = after(&half, None, None);
+    let known = after(&[many; 8], Some(Bytes(64)), None);
+    assert!(3 * nothing < half && 3 * half < 2 * known, "{nothing}, {half}, {known} ns");
+    assert_eq!(half, polled, "it waits no longer than it must");
 }
 
 #[test]
