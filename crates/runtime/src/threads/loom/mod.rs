@@ -35,6 +35,8 @@ impl<T, F: Fn() -> Option<T>> Search for Find<F> {
         None
     }
 
+    fn falls_asleep(&self) {}
+
     fn look_stalled(&self, _: Duration) -> Option<T> {
         None
     }

@@ -143,10 +143,13 @@ impl Search for Waiting<'_> {
     }
 
     fn due(&self) -> Option<Duration> {
+        None
+    }
+
+    fn falls_asleep(&self) {
         if let Some(me) = self.sleeps {
             self.shared.tell(me);
         }
-        None
     }
 
     fn look_stalled(&self, _: Duration) -> Option<()> {

@@ -24,9 +24,12 @@ pub(crate) trait Search {
     /// Looks for work.
     fn look(&self) -> Option<Self::Found>;
 
-    /// It has found nothing, and is about to sleep: for how much longer it is kept from what the
-    /// policy leaves to others for a while; `None` if there is no such thing.
+    /// It has found nothing: for how much longer it is kept from what the policy leaves to others
+    /// for a while; `None` if there is no such thing.
     fn due(&self) -> Option<Duration>;
+
+    /// It is about to sleep.
+    fn falls_asleep(&self);
 
     /// As [`Self::look`], for what the worker may have only because nothing has happened for so
     /// long though it was refused something: what runs may wait for that. So it may be bound
@@ -182,8 +185,10 @@ impl Sleep {
                 search.wake_next();
             }
             let is_over = || self.seen() != seen || latch.probe();
+            let due = search.due().map(|due| Instant::now() + due);
+            let is_due = || due.is_some_and(|due| due <= Instant::now());
             let spins = patience.looks();
-            while !is_over() && round < spins && self.may_spin() {
+            while !is_over() && round < spins && self.may_spin() && !is_due() {
                 if round % NOTES == 0 {
                     spins_on.note();
                 }
@@ -191,16 +196,16 @@ impl Sleep {
                 round += 1;
             }
             spins_on.forget();
-            if !is_over() && round >= spins && !urged {
+            if !is_over() && !is_due() && round >= spins && !urged {
                 urged = true;
                 if search.urge() {
                     round = YIELDS;
                     continue;
                 }
             }
-            if !is_over() {
+            if !is_over() && !is_due() {
                 let began = self.is_roomy().then(Instant::now);
-                let due = search.due();
+                search.falls_asleep();
                 woken = self.sleep(me, seen, &idle, latch, search, due);
                 // One that ended by its limit says nothing about how soon work comes.
                 let began = began.filter(|_| self.seen() != seen || latch.probe());
@@ -272,7 +277,7 @@ impl Sleep {
         idle: &Idle<'_>,
         latch: &Latch,
         search: &impl Search,
-        due: Option<Duration>,
+        due: Option<Instant>,
     ) -> Option<Woken> {
         let how = if idle.held { Sleepy::Held } else { Sleepy::Free };
         if how == Sleepy::Free {
@@ -293,6 +298,7 @@ impl Sleep {
                 self.still_for(&idle.refused);
                 self.counts.watchers.fetch_add(1, Relaxed);
             }
+            let due = due.map(|due| due.saturating_duration_since(Instant::now()));
             let limits = [watches.then_some(STALLED), due];
             parker.sleep(limits.into_iter().flatten().min());
             if watches {

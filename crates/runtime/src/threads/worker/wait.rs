@@ -250,8 +250,11 @@ impl sleep::Search for Search<'_> {
     }
 
     fn due(&self) -> Option<Duration> {
-        self.worker.counters().sleeps.bump();
         self.worker.engine().due(self.worker.id, self.awaited, &mut self.worker.env())
+    }
+
+    fn falls_asleep(&self) {
+        self.worker.counters().sleeps.bump();
     }
 
     fn look_stalled(&self, still_for: Duration) -> Option<Ready<JobRef>> {
