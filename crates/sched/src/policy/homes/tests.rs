@@ -275,6 +275,26 @@ fn a_task_that_was_stolen_is_the_thiefs() {
 }
 
 #[test]
+fn a_thief_passes_by_a_queue_that_another_worker_is_at_and_comes_back() {
+    let mut play = Play::within(Clock::default());
+    // Worker 0 divides a computation down to its own part, and forks there.
+    let mut task = play.root(None);
+    for _ in 0..3 {
+        play.add(0, "part", task.child(0, None, None).beside(TaskInfo::UNKNOWN));
+        task = play.run(0, "part");
+    }
+    play.add(0, "fork", task.child(0, None, None).beside(TaskInfo::UNKNOWN));
+    play.add(0, "other", task.child(1, None, None).beside(TaskInfo::UNKNOWN));
+    play.env.all_held = true;
+    assert_eq!(play.own(0), Some("other"), "its own it waits for");
+    assert_eq!(play.get(1), None);
+    let due = play.policy.due(WorkerId(1), &mut play.env);
+    assert!(due.is_some_and(|due| due < Duration::from_millis(1)), "{due:?}");
+    play.env.all_held = false;
+    assert_eq!(play.get(1), Some("fork"));
+}
+
+#[test]
 fn under_one_last_level_cache_it_asks_for_what_ws_asks_for() {
     let machine = "l3:1(size=1MiB) core:4 pu:1".parse().unwrap();
     for kind in [SchedulerKind::Homes, SchedulerKind::Auto] {
@@ -283,11 +303,13 @@ fn under_one_last_level_cache_it_asks_for_what_ws_asks_for() {
     }
 }
 
-/// A clock that is set by hand, and the same counts for each strand, if any.
+/// A clock that is set by hand, and the same counts for each strand, if any; and whether others
+/// have all locks.
 #[derive(Default)]
 struct Clock {
     now: Duration,
     counts: Option<WorkerCounts>,
+    all_held: bool,
 }
 
 impl Env for Clock {
@@ -295,6 +317,9 @@ impl Env for Clock {
         0
     }
     fn acquire(&mut self, _: LockId) {}
+    fn is_held(&mut self, _: LockId) -> bool {
+        self.all_held
+    }
     fn release(&mut self, _: LockId) {}
     fn steal(&mut self, _: WorkerId, _: bool) {}
     fn counts(&mut self) -> Option<WorkerCounts> {
