@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -15,10 +18,13 @@ use befit_sched::{
 
 use crate::Case;
 
-/// What was added and not yet handed out: how often, by the job as text.
+/// What was added and not yet handed out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
-    jobs: Arc<Mutex<HashMap<String, u32>>>,
+    /// The jobs as text, by number.
+    jobs: Arc<Mutex<HashMap<u64, String>>>,
+    /// How many were added.
+    added: Arc<AtomicU64>,
     /// The case, where a panic may end the process before the case itself can be printed.
     case: Option<Arc<str>>,
 }
@@ -29,13 +35,13 @@ impl Waiting {
         Self { case: Some(case.to_string().into()), ..Self::default() }
     }
 
-    fn with<R>(&self, change: impl FnOnce(&mut HashMap<String, u32>) -> R) -> R {
+    fn with<R>(&self, change: impl FnOnce(&mut HashMap<u64, String>) -> R) -> R {
         change(&mut self.jobs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Everything that still waits.
     pub(crate) fn left(&self) -> Vec<String> {
-        self.with(|jobs| jobs.keys().cloned().collect())
+        self.with(|jobs| jobs.values().cloned().collect())
     }
 }
 
@@ -75,37 +81,45 @@ impl<P: Policy> Policy for Watched<P> {
     }
 }
 
+/// A job, and how many were added before. Without the number, a job that is handed out again could
+/// not be told from one that was added later and lies where it lay.
+#[derive(Clone, Copy, Debug)]
+struct Numbered<T> {
+    job: T,
+    number: u64,
+}
+
+/// Which jobs a worker accepts; all if `None`.
+type Accepts<'a, T> = Option<&'a dyn Fn(&T) -> bool>;
+
 #[derive(Debug)]
 struct Watching<T> {
-    scheduler: Box<dyn Scheduler<T>>,
+    scheduler: Box<dyn Scheduler<Numbered<T>>>,
     waiting: Waiting,
 }
 
 impl<T: Handle> Scheduler<T> for Watching<T> {
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        let Ready { job, task, stage } = ready;
+        let number = self.waiting.added.fetch_add(1, Relaxed);
         // Before: another worker may have it at once.
-        self.waiting.with(|jobs| *jobs.entry(format!("{:?}", ready.job)).or_default() += 1);
-        self.scheduler.add(w, ready, env)
+        self.waiting.with(|jobs| jobs.insert(number, format!("{job:?}")));
+        self.scheduler.add(w, Ready { job: Numbered { job, number }, task, stage }, env)
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let ready = self.scheduler.get(w, ask, env)?;
-        let job = format!("{:?}", ready.job);
-        let left = self.waiting.with(|jobs| {
-            let left = jobs.get_mut(&job).map(|times| {
-                *times -= 1;
-                *times
-            });
-            if left == Some(0) {
-                jobs.remove(&job);
-            }
-            left
-        });
-        if let (None, Some(case)) = (left, &self.waiting.case) {
+        let Ask { within, accepts, own_only, as_thief, still_for } = ask;
+        let accepted = |it: &Numbered<T>| accepts.is_none_or(|accepts| accepts(&it.job));
+        let accepts: Accepts<'_, Numbered<T>> = accepts.is_some().then_some(&accepted);
+        let ask = Ask { within, accepts, own_only, as_thief, still_for };
+        let Ready { job, task, stage } = self.scheduler.get(w, ask, env)?;
+        let Numbered { job, number } = job;
+        let waited = self.waiting.with(|jobs| jobs.remove(&number)).is_some();
+        if let (false, Some(case)) = (waited, &self.waiting.case) {
             eprintln!("the case that failed: {case}");
         }
-        assert!(left.is_some(), "{job} is handed out more often than it was added");
-        Some(ready)
+        assert!(waited, "{job:?} is handed out more often than it was added");
+        Some(Ready { job, task, stage })
     }
 
     fn name(&self) -> &'static str {
