@@ -23,8 +23,8 @@ pub trait Env {
     /// The worker is about to take lock `lock`. [`Guarded`] calls this.
     fn acquire(&mut self, lock: LockId);
 
-    /// Whether another worker has lock `lock`, where that is not seen in the lock itself: in virtual
-    /// time. [`Guarded::try_with`] asks this.
+    /// Whether another worker has lock `lock`, where that is not seen in the lock itself: in
+    /// virtual time. [`Guarded::try_with`] asks this.
     #[expect(unused_variables, reason = "threads see it in the lock itself")]
     fn is_held(&mut self, lock: LockId) -> bool {
         false

@@ -218,8 +218,8 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Returns what worker `w` shall run next, with the policy's notes (its anchor) in its task.
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>>;
 
-    /// `get` has just given `w` nothing: for how much longer it keeps from the worker what it leaves
-    /// to others for a while. What is kept may wait for ever unless the engine asks again then, if
+    /// `get` has just given `w` nothing: for how much longer it keeps from the worker what it
+    /// leaves to others for a while. What is kept may wait for ever unless the engine asks again then, if
     /// those others wait for it. `None` if nothing is kept like this.
     fn due(&self, w: WorkerId, env: &mut dyn Env) -> Option<Duration> {
         None

@@ -246,17 +246,22 @@ impl<'a> Engine<'a> {
             && self.queue.peek().is_none_or(|Reverse(next)| due <= next.0)
         {
             self.due.pop();
-            let worker = &mut self.workers[w as usize];
-            if worker.due.take_if(|at| *at == due).is_some() {
-                worker.parked = false;
-                worker.clock = worker.clock.max(due);
-                self.queue.push(Reverse((worker.clock, w)));
+            if self.workers[w as usize].due == Some(due) {
+                self.unpark(WorkerId(w), due);
                 if let Some(herd) = &mut self.herd {
                     herd.unpark(WorkerId(w));
                 }
             }
         }
         self.queue.pop().map(|Reverse(next)| next)
+    }
+
+    /// Parked worker `w` asks again, at this time if it was parked before.
+    fn unpark(&mut self, w: WorkerId, at: Ticks) {
+        let worker = &mut self.workers[w.index()];
+        (worker.parked, worker.due) = (false, None);
+        worker.clock = worker.clock.max(at);
+        self.queue.push(Reverse((worker.clock, w.0)));
     }
 
     /// Idle worker `w` was given nothing: it asks again when something is due.
@@ -499,10 +504,8 @@ impl<'a> Engine<'a> {
         for w in workers {
             let worker = &mut self.workers[w as usize];
             if worker.parked {
-                (worker.parked, worker.due) = (false, None);
                 let later = Ticks::cycles(worker.random.u64(..self.prices.costs.poll.max(1)));
-                worker.clock = worker.clock.max(now + later);
-                self.queue.push(Reverse((worker.clock, w)));
+                self.unpark(WorkerId(w), now + later);
             }
         }
     }
@@ -516,10 +519,8 @@ impl<'a> Engine<'a> {
         }
         let period = Ticks::cycles(self.prices.costs.poll).0 as f64;
         for (w, point) in herd.wake() {
-            let worker = &mut self.workers[w.index()];
-            (worker.parked, worker.woken, worker.due) = (false, true, None);
-            worker.clock = worker.clock.max(now + Ticks((point * period) as u64));
-            self.queue.push(Reverse((worker.clock, w.0)));
+            self.workers[w.index()].woken = true;
+            self.unpark(w, now + Ticks((point * period) as u64));
         }
     }
 }

@@ -184,11 +184,11 @@ impl Sleep {
             if search.leaves_work() {
                 search.wake_next();
             }
-            let is_over = || self.seen() != seen || latch.probe();
+            let is_called = || self.seen() != seen || latch.probe();
             let due = search.due().map(|due| Instant::now() + due);
-            let is_due = || due.is_some_and(|due| due <= Instant::now());
+            let is_over = || is_called() || due.is_some_and(|due| due <= Instant::now());
             let spins = patience.looks();
-            while !is_over() && round < spins && self.may_spin() && !is_due() {
+            while !is_over() && round < spins && self.may_spin() {
                 if round % NOTES == 0 {
                     spins_on.note();
                 }
@@ -196,19 +196,19 @@ impl Sleep {
                 round += 1;
             }
             spins_on.forget();
-            if !is_over() && !is_due() && round >= spins && !urged {
+            if !is_over() && round >= spins && !urged {
                 urged = true;
                 if search.urge() {
                     round = YIELDS;
                     continue;
                 }
             }
-            if !is_over() && !is_due() {
+            if !is_over() {
                 let began = self.is_roomy().then(Instant::now);
                 search.falls_asleep();
                 woken = self.sleep(me, seen, &idle, latch, search, due);
                 // One that ended by its limit says nothing about how soon work comes.
-                let began = began.filter(|_| self.seen() != seen || latch.probe());
+                let began = began.filter(|_| is_called());
                 let was_brief = began.is_some_and(|began| patience.slept(began.elapsed()));
                 // It has been woken for nothing, or it finds something.
                 (round, urged) = (if was_brief { YIELDS } else { patience.looks() }, true);

@@ -167,7 +167,7 @@ impl Crew {
             next_look.store(0, Relaxed);
             return waits_since.store(BUSY, Relaxed);
         };
-        let until = until.as_nanos().min(u128::from(u64::MAX)) as u64;
+        let until = nanoseconds(until);
         if until < next_look.load(Relaxed) {
             next_look.store(until, Relaxed);
         }
@@ -200,7 +200,7 @@ impl Crew {
     /// locks that others need.
     pub(super) fn looks_again(&self, w: WorkerId, waited: Duration, first: Duration) -> bool {
         let next = &self.members[w.index()].next_look;
-        let waited = waited.as_nanos().min(u128::from(u64::MAX)) as u64;
+        let waited = nanoseconds(waited);
         if waited < next.load(Relaxed).max(first.as_nanos() as u64) {
             return false;
         }
@@ -262,4 +262,9 @@ impl Crew {
         let is_over = at != NEVER && env.now().is_none_or(|now| stamp(Some(now)) >= at);
         is_over && self.asks_at.swap(NEVER, SeqCst) != NEVER
     }
+}
+
+/// Of the longest times as many as a word has room for.
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos().min(u128::from(u64::MAX)) as u64
 }

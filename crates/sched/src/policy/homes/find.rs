@@ -41,24 +41,17 @@ impl<T> Look<'_, T> {
         self.has_waited(self.age(ready), price)
     }
 
-    /// Whether the worker has waited for so long, as well as something that waits since `age`. If
-    /// not, it leaves that to others until then.
-    pub(super) fn has_waited(&self, age: Duration, price: Duration) -> bool {
-        let paid = self.waited.min(age);
-        if self.is_forced() || paid >= price {
-            return true;
-        }
-        self.leaves(self.waited.saturating_add(price - paid));
-        false
+    /// The same of something that has waited for `age`.
+    fn has_waited(&self, age: Duration, price: Duration) -> bool {
+        self.is_forced() || self.is_enough(self.waited.min(age), price)
     }
 
-    /// Whether something that waits since `age` has done so for so long. If not, the worker leaves
-    /// it to others until then.
-    pub(super) fn is_old(&self, age: Duration, enough: Duration) -> bool {
-        if age < enough {
-            self.leaves(self.waited.saturating_add(enough - age));
+    /// Whether a wait is `enough`. If not, the worker leaves what waits to others until then.
+    pub(super) fn is_enough(&self, wait: Duration, enough: Duration) -> bool {
+        if wait < enough {
+            self.leaves(self.waited.saturating_add(enough - wait));
         }
-        age >= enough
+        wait >= enough
     }
 
     /// It leaves something to others until it has waited for so long.
@@ -72,7 +65,8 @@ impl<T> Look<'_, T> {
         Duration::from_nanos(self.now.saturating_sub(ready.job.since))
     }
 
-    /// Whether it may take nothing else, or nothing has happened for long, or nothing tells the time.
+    /// Whether it may take nothing else, or nothing has happened for long, or nothing tells the
+    /// time.
     pub(super) fn is_forced(&self) -> bool {
         self.accepts.is_some() || self.waited == Duration::MAX
     }

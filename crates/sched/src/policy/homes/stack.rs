@@ -75,7 +75,7 @@ impl<T: Handle> Homes<T> {
             let may_begin = |ready: &Entry<T>| match look.accepts {
                 Some(accepts) => accepts(&ready.job),
                 None if !claims(ready) => true,
-                None if divided && !look.is_old(look.age(ready), a_moment) => false,
+                None if divided && !look.is_enough(look.age(ready), a_moment) => false,
                 None => {
                     let lost = || self.fetch(ready.task.size, *again);
                     fits(ready.task.size.0) || self.pays(look, ready, lost())
