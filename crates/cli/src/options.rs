@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use befit_lab::{CrateSource, Source};
+use befit_lab::{CrateSource, Source, Target};
 use befit_machine::Machine;
 use befit_sched::{OptionChoices, Options, SchedulerKind};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, error::ErrorKind};
@@ -113,21 +113,17 @@ pub(crate) struct BinaryArgs {
 impl BinaryArgs {
     /// This binary of the crate with that manifest, started with `arguments`.
     pub(crate) fn source(self, manifest: PathBuf, arguments: Vec<String>) -> Source {
-        let Self { package, bin, example, features, no_default_features, .. } = self;
-        let Self { profile, target_dir, stdin, inputs, .. } = self;
-        Source::Crate(CrateSource {
-            manifest,
-            package,
-            bin,
-            example,
-            features,
-            no_default_features,
-            profile,
-            target_dir,
-            arguments,
-            stdin,
-            inputs,
-        })
+        let target = Target {
+            manifest_path: Some(manifest),
+            package: self.package,
+            bin: self.bin,
+            example: self.example,
+            features: self.features,
+            no_default_features: self.no_default_features,
+            profile: self.profile,
+            target_dir: self.target_dir,
+        };
+        Source::Crate(CrateSource { target, arguments, stdin: self.stdin, inputs: self.inputs })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{env, path::PathBuf};
 
-use befit_record::Build;
+use befit_record::{Build, Target};
 
 use crate::{LabError, Progress, recording, sources::checkout};
 
@@ -18,7 +18,8 @@ pub(crate) fn build(
 ) -> Result<PathBuf, LabError> {
     let manifest_path = Some(checkout(folder)?.join("Cargo.toml"));
     progress.building(what, false);
-    recording::build(&Build { plain: true, manifest_path, ..Build::default() }, progress)
+    let target = Target { manifest_path, ..Target::default() };
+    recording::build(&Build { plain: true, target, ..Build::default() }, progress)
 }
 
 /// Where a program of this name would be beside this program.

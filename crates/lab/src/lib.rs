@@ -90,8 +90,8 @@ pub use one_line::one_line;
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{
-    CrateSource, KernelSource, Source, kernel_settings, kernels, learning_n, names_file, record,
-    record_all_lines, record_spots, record_uncalibrated, usual_shrink, verified_n,
+    CrateSource, KernelSource, Source, Target, kernel_settings, kernels, learning_n, names_file,
+    record, record_all_lines, record_spots, record_uncalibrated, usual_shrink, verified_n,
 };
 pub use sampling::Sampling;
 pub use seeds::{BUDGET, Seeds};

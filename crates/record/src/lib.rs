@@ -2,10 +2,11 @@
 //! memory accesses.
 //!
 //! ```no_run
-//! use befit_record::{Build, RecordOptions, record};
+//! use befit_record::{Build, RecordOptions, Target, record};
 //!
 //! let manifest_path = Some("kernels/Cargo.toml".into());
-//! let binary = Build { manifest_path, ..Build::default() }.run(&|_cargo_says| {})?;
+//! let target = Target { manifest_path, ..Target::default() };
+//! let binary = Build { target, ..Build::default() }.run(&|_cargo_says| {})?;
 //! let mut command = std::process::Command::new(binary);
 //! command.args(["rrm", "--n", "10000000"]);
 //! let recording = record(command, "rrm", &RecordOptions::default(), &|_touches| {})?;
@@ -27,6 +28,6 @@ mod outside;
 
 #[cfg(all(feature = "outer", not(befit_record)))]
 pub use outside::{
-    Build, BuildError, RecordError, RecordOptions, Recording, STREAM_VERSION, StreamError, Timed,
-    Watch, end_with_us, instruments, read_stream, record, run_on, time,
+    Build, BuildError, RecordError, RecordOptions, Recording, STREAM_VERSION, StreamError, Target,
+    Timed, Watch, end_with_us, instruments, read_stream, record, run_on, time,
 };

@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 use befit_machine::{Bytes, ClusterId, Machine};
 use serde::{Serialize, Serializer};
 
-use crate::{CrateSource, KernelSource, LabError, Source, sources::checkout};
+use crate::{KernelSource, LabError, Source};
 
 /// A size of a program's data, against all last-level caches of a machine together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -256,12 +256,7 @@ impl MatrixProgram {
                 let kernel = KernelSource::new(self.name);
                 Source::Kernel(KernelSource { n: Some(n), shrink: costs_shrink, ..kernel })
             }
-            Origin::Rayon => Source::Crate(CrateSource {
-                manifest: checkout("compat/programs/Cargo.toml")?,
-                bin: Some(self.name.to_owned()),
-                arguments: vec![n.to_string()],
-                ..CrateSource::default()
-            }),
+            Origin::Rayon => Source::of_rayon(self.name, n)?,
         };
         Ok(Row {
             name: self.short_name().to_owned(),

@@ -154,7 +154,7 @@ impl NativeProgram {
             }
             Source::Crate(own) => {
                 let build = Build { plain: true, ..source.crate_build() };
-                (build.to_string(), (build, own.arguments.clone()))
+                (build.target.to_string(), (build, own.arguments.clone()))
             }
         };
         progress.building(&what, false);

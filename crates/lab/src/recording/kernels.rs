@@ -1,7 +1,7 @@
 //! befit's own kernels: their names, and where their sources are.
 
 use befit_catalog::{CatalogError, Kernel, Variant};
-use befit_record::Build;
+use befit_record::{Build, Target};
 
 use super::RecordingJob;
 use crate::{LabError, sources::checkout};
@@ -96,14 +96,23 @@ pub fn learning_n(name: &str, n: u64) -> u64 {
     Variant::find(name).map_or(n, |variant| variant.kernel.learning_n(n as usize) as u64)
 }
 
+/// The program of all kernels.
+fn program() -> Result<Target, LabError> {
+    let target = Target { bin: Some("befit-kernels".to_owned()), ..Target::default() };
+    let build = Build { target, ..Build::default() };
+    if build.is_built() {
+        return Ok(build.target);
+    }
+    Ok(Target { manifest_path: Some(checkout("kernels/Cargo.toml")?), ..build.target })
+}
+
 impl Chosen {
     /// The build without instrumentation, on as many threads as the program likes and able to read
     /// lstopo's files, and the arguments.
     pub(super) fn native(&self) -> Result<(Build, Vec<String>), LabError> {
-        Ok((
-            Build { plain: true, features: Some("xml,counters".to_owned()), ..self.build()? },
-            self.arguments(),
-        ))
+        let features = Some("xml,counters".to_owned());
+        let target = Target { features, ..program()? };
+        Ok((Build { plain: true, target, ..Build::default() }, self.arguments()))
     }
 
     /// The build and the run to be recorded.
@@ -115,7 +124,8 @@ impl Chosen {
         // Instrumented code is for one run: rather built on all cores than well by one.
         let config = ["befit", "befit-kernels"].map(|name| setting(name, "codegen-units=16"));
         let config = [&work_config[..], &config].concat();
-        let (build, arguments) = (Build { config, ..self.build()? }, self.arguments());
+        let build = Build { target: program()?, config, ..Build::default() };
+        let arguments = self.arguments();
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
@@ -126,14 +136,6 @@ impl Chosen {
             kernel: Some(name),
             ..RecordingJob::default()
         })
-    }
-
-    fn build(&self) -> Result<Build, LabError> {
-        let build = Build { bin: Some("befit-kernels".to_owned()), ..Build::default() };
-        if build.is_built() {
-            return Ok(build);
-        }
-        Ok(Build { manifest_path: Some(checkout("kernels/Cargo.toml")?), ..build })
     }
 
     fn arguments(&self) -> Vec<String> {

@@ -27,7 +27,7 @@ pub(crate) use source::program_name;
 pub use kernels::{
     KernelSource, kernel_settings, kernels, learning_n, names_file, usual_shrink, verified_n,
 };
-pub use source::{CrateSource, Source};
+pub use source::{CrateSource, Source, Target};
 
 /// The build and the arguments of a kernel, without instrumentation.
 pub(crate) fn native_kernel(kernel: &KernelSource) -> Result<(Build, Vec<String>), LabError> {
@@ -143,7 +143,7 @@ fn record_with(
     let job = job(source)?;
     // The output of a user's program is for the user to see.
     let shown = job.kernel.is_none();
-    let what = if shown { job.build.to_string() } else { "befit's kernels".to_owned() };
+    let what = if shown { job.build.target.to_string() } else { "befit's kernels".to_owned() };
     progress.building(&what, true);
     thread::scope(|scope| {
         // Beside the other build, and the recording: a build is mostly a chain of crates, and

@@ -6,13 +6,14 @@ use std::{
 };
 
 use befit_record::Build;
+pub use befit_record::Target;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     kernels::{self, KernelSource},
     store,
 };
-use crate::LabError;
+use crate::{LabError, sources::checkout};
 
 /// A program to record.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,22 +27,8 @@ pub enum Source {
 /// A crate of the user's: what to build of it, and how to start that.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CrateSource {
-    /// Its Cargo.toml.
-    pub manifest: PathBuf,
-    /// The package, where the manifest is a workspace's.
-    pub package: Option<String>,
-    /// The binary to run, where the package has several.
-    pub bin: Option<String>,
-    /// An example to run instead of a binary.
-    pub example: Option<String>,
-    /// Features to enable, as cargo takes them.
-    pub features: Option<String>,
-    /// Without the package's default features.
-    pub no_default_features: bool,
-    /// The profile to build in, by default `release`.
-    pub profile: Option<String>,
-    /// The folder to build in, by default the workspace's.
-    pub target_dir: Option<PathBuf>,
+    /// What to build.
+    pub target: Target,
     /// The arguments to start it with.
     pub arguments: Vec<String>,
     /// The file that it reads as standard input; by default it reads nothing.
@@ -69,6 +56,18 @@ impl CrateSource {
 }
 
 impl Source {
+    /// The program `name` of compat/programs, which uses rayon, with data of size `n`.
+    ///
+    /// # Errors
+    /// When befit's own sources are gone.
+    pub(crate) fn of_rayon(name: &str, n: u64) -> Result<Self, LabError> {
+        let manifest_path = Some(checkout("compat/programs/Cargo.toml")?);
+        let bin = Some(name.to_owned());
+        let target = Target { manifest_path, bin, ..Target::default() };
+        let arguments = vec![n.to_string()];
+        Ok(Self::Crate(CrateSource { target, arguments, ..CrateSource::default() }))
+    }
+
     /// Does the checks that need no build.
     ///
     /// # Errors
@@ -77,13 +76,14 @@ impl Source {
     pub fn check(&self) -> Result<(), LabError> {
         match self {
             Self::Kernel(kernel) => kernels::find(kernel).map(drop),
-            Self::Crate(source) if !source.manifest.is_file() => {
-                let path = source.manifest.display();
-                Err(LabError::Usage(format!(
-                    "{path}: no such manifest; --manifest-path names a Cargo.toml"
-                )))
-            }
             Self::Crate(source) => {
+                let manifest = source.target.manifest_path.as_deref();
+                if let Some(path) = manifest.filter(|path| !path.is_file()) {
+                    return Err(LabError::Usage(format!(
+                        "{}: no such manifest; --manifest-path names a Cargo.toml",
+                        path.display()
+                    )));
+                }
                 let wrong = source.stdin.iter().chain(&source.inputs).find(|path| !path.is_file());
                 wrong.map_or(Ok(()), |path| {
                     Err(LabError::Usage(format!("the input {} is no file", path.display())))
@@ -96,18 +96,7 @@ impl Source {
     /// Which binary of a crate to build; of a kernel it says nothing.
     pub(crate) fn crate_build(&self) -> Build {
         let Self::Crate(source) = self else { return Build::default() };
-        let source = source.clone();
-        Build {
-            manifest_path: Some(source.manifest),
-            package: source.package,
-            bin: source.bin,
-            example: source.example,
-            features: source.features,
-            no_default_features: source.no_default_features,
-            profile: source.profile,
-            target_dir: source.target_dir,
-            ..Build::default()
-        }
+        Build { target: source.target.clone(), ..Build::default() }
     }
 }
 
@@ -115,8 +104,9 @@ impl Source {
 pub(crate) fn program_name(source: &Source) -> String {
     match source {
         Source::Kernel(kernel) => kernel.name.clone(),
-        Source::Crate(CrateSource { manifest, bin, example, package, .. }) => {
-            let folder = manifest.parent().and_then(Path::file_name);
+        Source::Crate(CrateSource { target, .. }) => {
+            let Target { manifest_path, bin, example, package, .. } = target;
+            let folder = manifest_path.as_deref().and_then(Path::parent).and_then(Path::file_name);
             let folder = folder.map_or("program".into(), |name| name.to_string_lossy());
             [bin, example, package].into_iter().flatten().next().cloned().unwrap_or(folder.into())
         }

@@ -19,10 +19,7 @@ use super::{
     Axis, Plot, PlotKind, Range, Reproduction, Request, Series,
     measure::{IDLE, MISS_CHANGE, MISSES, ResultTable, SPEED, TIME, miss_change, of, speed},
 };
-use crate::{
-    CrateSource, KernelSource, LabError, Progress, Sampling, Seeds, SimulationPlan, Source,
-    Summary, sources::checkout,
-};
+use crate::{KernelSource, LabError, Progress, Sampling, Seeds, SimulationPlan, Source, Summary};
 
 /// The baseline first.
 const SCHEDULERS: [SchedulerKind; 3] = [Ws, Pdf, Cpdf];
@@ -71,12 +68,7 @@ struct Subject {
 }
 
 fn subjects(request: &Request, progress: &dyn Progress) -> Result<[Subject; 3], LabError> {
-    let merge_sort = Source::Crate(CrateSource {
-        manifest: checkout("compat/programs/Cargo.toml")?,
-        bin: Some("merge-sort".to_owned()),
-        arguments: vec![SORTED.to_string()],
-        ..CrateSource::default()
-    });
+    let merge_sort = Source::of_rayon("merge-sort", SORTED)?;
     let kernel = |name: &str, n| {
         let kernel = KernelSource::new(name);
         Source::Kernel(KernelSource { n: Some(n), shrink: SHRINK, ..kernel })

@@ -1,24 +1,20 @@
 //! Has cargo build a program with instrumentation.
 
 use std::{
-    env, fmt,
-    io::{self, BufRead, BufReader, Read, Write},
-    panic::resume_unwind,
+    env,
+    io::{self, Write},
     path::{self, Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
-    thread,
 };
 
 use serde_json::Value;
 
 use super::{
-    child::Group,
     choice::Choice,
     overlay::{Overlay, Workspace},
+    target::Target,
+    tool::output_of,
 };
-
-/// Bytes of what a tool says that are kept at least, where it says more.
-const KEPT: usize = 64 * 1024;
 
 /// The flags that make LLVM call the recorder, and switch `befit` to the forms of `join`, `scope`
 /// and `spawn` that are recorded. All of them are stable in rustc.
@@ -59,22 +55,8 @@ const WORK_FLAGS: [&str; 4] = ["--cfg", "befit_record", "--cfg", "befit_work"];
 /// configuration files do not: cargo looks there only when neither variable is set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Build {
-    /// The package's Cargo.toml; by default the one in, or above, the current folder.
-    pub manifest_path: Option<PathBuf>,
-    /// Which package, in a workspace with several.
-    pub package: Option<String>,
-    /// Which binary, in a package with several.
-    pub bin: Option<String>,
-    /// An example instead of a binary; `bin` is then not looked at.
-    pub example: Option<String>,
-    /// Features to enable, as `--features` takes them.
-    pub features: Option<String>,
-    /// Without the package's default features.
-    pub no_default_features: bool,
-    /// The profile to build in, by default `release`.
-    pub profile: Option<String>,
-    /// The folder to build in, by default the workspace's.
-    pub target_dir: Option<PathBuf>,
+    /// The binary.
+    pub target: Target,
     /// Settings for cargo, as `--config` takes them.
     pub config: Vec<String>,
     /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be
@@ -193,7 +175,7 @@ impl Build {
         if self.is_built() {
             return Ok(());
         }
-        self.workspace(self.manifest_path.as_deref())?.choose(self).map(drop)
+        self.workspace(self.target.manifest_path.as_deref())?.choose(self).map(drop)
     }
 
     /// True if the binary was built before: then it need not be built, nor its sources be there.
@@ -210,7 +192,7 @@ impl Build {
             Self { work: true, .. } => "work",
             _ => "record",
         };
-        let name = self.example.as_ref().or(self.bin.as_ref())?;
+        let name = self.target.example.as_ref().or(self.target.bin.as_ref())?;
         let binary = env::current_exe().ok()?.parent()?.join("built").join(kind).join(name);
         binary.is_file().then_some(binary)
     }
@@ -225,23 +207,23 @@ impl Build {
         if let Some(binary) = self.built() {
             return Ok(binary);
         }
-        let manifest = self.manifest_path.as_deref();
+        let target = &self.target;
+        let manifest = target.manifest_path.as_deref();
         let workspace = self.workspace(manifest)?;
         let Choice { package, flag, name } = workspace.choose(self)?;
         let mut cargo = if self.plain {
             let mut cargo = self.cargo("build", manifest);
-            cargo.args(
-                self.target_dir.iter().flat_map(|dir| ["--target-dir".as_ref(), dir.as_os_str()]),
-            );
+            let folder = target.target_dir.iter();
+            cargo.args(folder.flat_map(|folder| ["--target-dir".as_ref(), folder.as_os_str()]));
             cargo
         } else {
             self.instrumented(manifest, &workspace)?
         };
-        cargo.args(["--profile", self.profile(), "--message-format=json-render-diagnostics"]);
+        cargo.args(["--profile", target.profile(), "--message-format=json-render-diagnostics"]);
         cargo.args([flag, &name]);
         cargo.args(package.iter().flat_map(|package| ["--package", package]));
-        cargo.args(self.features.iter().flat_map(|features| ["--features", features]));
-        if self.no_default_features {
+        cargo.args(target.features.iter().flat_map(|features| ["--features", features]));
+        if target.no_default_features {
             cargo.arg("--no-default-features");
         }
         cargo.args(self.config.iter().flat_map(|setting| ["--config", setting]));
@@ -256,7 +238,7 @@ impl Build {
         workspace: &Workspace,
     ) -> Result<Command, BuildError> {
         let host = host_triple()?;
-        let target = match &self.target_dir {
+        let target = match &self.target.target_dir {
             Some(folder) => {
                 path::absolute(folder).map_err(|e| BuildError::Overlay(folder.clone(), e))?
             }
@@ -287,13 +269,9 @@ impl Build {
         Ok(cargo)
     }
 
-    fn profile(&self) -> &str {
-        self.profile.as_deref().unwrap_or("release")
-    }
-
     /// Sets `key` of the profile that is built in.
     fn set(&self, cargo: &mut Command, key: &str, value: &str) {
-        let profile = self.profile().to_uppercase().replace('-', "_");
+        let profile = self.target.profile().to_uppercase().replace('-', "_");
         cargo.env(format!("CARGO_PROFILE_{profile}_{key}"), value);
     }
 
@@ -310,7 +288,7 @@ impl Build {
         }
         let failed = |error| BuildError::Overlay(folder.to_owned(), error);
         let overlay = Overlay::of(workspace, folder, rayon_core).map_err(failed)?;
-        let manifest = overlay.path(&self.absolute_manifest().map_err(failed)?);
+        let manifest = overlay.path(&self.target.absolute_manifest().map_err(failed)?);
         // A build must have one befit, by one path. If the program has it by a relative path, that
         // leads through the links.
         let befit_is_linked = workspace.befit().is_some()
@@ -322,21 +300,6 @@ impl Build {
         let rayon_core = Value::from(rayon_core.to_string_lossy());
         cargo.arg("--config").arg(format!("patch.crates-io.rayon-core.path={rayon_core}"));
         Ok(cargo)
-    }
-
-    /// The manifest that is meant, as cargo finds it.
-    fn absolute_manifest(&self) -> io::Result<PathBuf> {
-        match &self.manifest_path {
-            Some(path) => std::path::absolute(path),
-            None => {
-                let here = env::current_dir()?;
-                let above = here
-                    .ancestors()
-                    .map(|folder| folder.join("Cargo.toml"))
-                    .find(|path| path.is_file());
-                Ok(above.unwrap_or_else(|| here.join("Cargo.toml")))
-            }
-        }
     }
 
     /// The workspace of a manifest.
@@ -358,23 +321,6 @@ impl Build {
             cargo.arg("--manifest-path").arg(path);
         }
         cargo
-    }
-}
-
-impl fmt::Display for Build {
-    /// For progress messages: `kernels/Cargo.toml, binary befit-kernels`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let manifest = self.manifest_path.as_deref().unwrap_or(Path::new("Cargo.toml"));
-        write!(f, "{}", manifest.display())?;
-        if let Some(package) = &self.package {
-            write!(f, ", package {package}")?;
-        }
-        match (&self.example, &self.bin) {
-            (Some(example), _) => write!(f, ", example {example}")?,
-            (None, Some(bin)) => write!(f, ", binary {bin}")?,
-            (None, None) => {}
-        }
-        Ok(())
     }
 }
 
@@ -431,47 +377,6 @@ fn host_triple() -> Result<String, BuildError> {
     host.map(str::to_owned).ok_or(BuildError::Answer("rustc -vV", "it names no host"))
 }
 
-/// Runs a tool and returns its stdout; `said` gets the lines of its stderr.
-fn output_of(mut command: Command, said: &(dyn Fn(&str) + Sync)) -> Result<String, BuildError> {
-    let tool = command.get_program().to_string_lossy().into_owned();
-    let failed = |error| BuildError::Tool(tool.clone(), error);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut group = Group::start(&mut command).map_err(failed)?;
-    let (stdout, stderr) = (group.process.stdout.take(), group.process.stderr.take());
-    let (output, stderr) = thread::scope(|scope| {
-        let stderr = scope.spawn(|| stderr.map_or_else(String::new, |from| follow(from, said)));
-        let mut output = String::new();
-        let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_string(&mut output));
-        let stderr = stderr.join().unwrap_or_else(|panic| resume_unwind(panic));
-        read.map(|_| (output, stderr)).map_err(failed)
-    })?;
-    let status = group.ended().wait().map_err(failed)?;
-    if status.success() {
-        Ok(output)
-    } else if stderr.contains("__sanitizer_cov_") {
-        Err(BuildError::WithoutBefit)
-    } else {
-        Err(BuildError::Cargo { status, stderr })
-    }
-}
-
-/// Reads `from` to its end, a line at a time for `said`; returns the last lines, up to [`KEPT`]
-/// bytes.
-fn follow(from: impl Read, said: &dyn Fn(&str)) -> String {
-    let mut kept = String::new();
-    for line in BufReader::new(from).lines().map_while(Result::ok) {
-        said(&line);
-        kept.push_str(&line);
-        kept.push('\n');
-        if kept.len() > 2 * KEPT {
-            let cut = kept.len() - KEPT;
-            let newline = kept.as_bytes()[cut..].iter().position(|byte| *byte == b'\n');
-            kept.drain(..newline.map_or(kept.len(), |newline| cut + newline + 1));
-        }
-    }
-    kept.trim_end().to_owned()
-}
-
 /// The one binary among cargo's messages, one JSON object a line.
 fn binary_in(messages: &str) -> Result<PathBuf, BuildError> {
     let mut found: Vec<(String, PathBuf)> = Vec::new();
@@ -507,16 +412,6 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_a_tool_is_told_and_the_last_are_kept_whole() {
-        let text: String = (0..30_000).map(|i| format!("line {i}\n")).collect();
-        let told = std::cell::Cell::new(0);
-        let kept = follow(text.as_bytes(), &|_| told.set(told.get() + 1));
-        assert_eq!(told.get(), 30_000);
-        assert!(kept.starts_with("line ") && kept.ends_with("line 29999"));
-        assert!((KEPT..2 * KEPT).contains(&(kept.len() + 20)), "{}", kept.len());
-    }
-
-    #[test]
     fn one_binary_is_found_among_cargos_messages() {
         let artifact = |name: &str, executable: Value| {
             let target = serde_json::json!({"name": name});
@@ -537,7 +432,9 @@ mod tests {
 
     #[test]
     fn a_folder_without_a_package_is_cargos_error() {
-        let build = Build { manifest_path: Some("/nowhere/Cargo.toml".into()), ..Build::default() };
+        let manifest_path = Some("/nowhere/Cargo.toml".into());
+        let target = Target { manifest_path, ..Target::default() };
+        let build = Build { target, ..Build::default() };
         let error = build.run(&|_| {}).unwrap_err();
         assert!(matches!(error, BuildError::Manifest(_)), "{error}");
         assert!(error.to_string().contains("/nowhere/Cargo.toml"), "{error}");

@@ -35,13 +35,13 @@ impl Workspace {
     /// has neither befit nor rayon among all its dependencies, or names none that brings them.
     pub(super) fn choose(&self, build: &Build) -> Result<Choice, BuildError> {
         let meant = self.meant(build);
-        if let (Some(name), []) = (&build.package, &meant[..]) {
+        if let (Some(name), []) = (&build.target.package, &meant[..]) {
             let packages = self.metadata["packages"].as_array().into_iter().flatten();
             let known = packages.filter_map(|package| package["name"].as_str()).collect::<Vec<_>>();
             let (name, known) = (name.clone(), known.join(", "));
             return Err(BuildError::NoSuchPackage { name, known });
         }
-        let (flag, kind, asked) = match (&build.example, &build.bin) {
+        let (flag, kind, asked) = match (&build.target.example, &build.target.bin) {
             (Some(example), _) => ("--example", "example", Some(example)),
             (None, bin) => ("--bin", "bin", bin.as_ref()),
         };
@@ -100,10 +100,11 @@ impl Workspace {
     /// The packages among whose binaries one is meant.
     fn meant(&self, build: &Build) -> Vec<&Value> {
         let all = || self.metadata["packages"].as_array().into_iter().flatten();
-        if let Some(asked) = &build.package {
+        if let Some(asked) = &build.target.package {
             return all().filter(|package| package["name"] == **asked).collect();
         }
-        let manifest = build.manifest_path.as_deref().and_then(|path| path.canonicalize().ok());
+        let manifest =
+            build.target.manifest_path.as_deref().and_then(|path| path.canonicalize().ok());
         let is_meant = |package: &&Value| {
             let own =
                 package["manifest_path"].as_str().and_then(|p| Path::new(p).canonicalize().ok());
@@ -231,6 +232,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Target;
 
     /// A workspace of two packages: `app` with two binaries and an example, on `lib`, and `tool`.
     fn workspace(root: &Path, default_run: Option<&str>) -> Workspace {
@@ -263,7 +265,9 @@ mod tests {
 
     fn build(package: Option<&str>, bin: Option<&str>, example: Option<&str>) -> Build {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        Build { package: text(package), bin: text(bin), example: text(example), ..Build::default() }
+        let (package, bin, example) = (text(package), text(bin), text(example));
+        let target = Target { package, bin, example, ..Target::default() };
+        Build { target, ..Build::default() }
     }
 
     #[test]

@@ -10,7 +10,9 @@ mod reader;
 mod run;
 mod source;
 mod stream;
+mod target;
 mod timed;
+mod tool;
 
 use std::{
     io::{Read, Write},
@@ -28,6 +30,7 @@ pub use child::{end_with_us, run_on};
 pub use reader::{StreamError, read_stream};
 pub use run::{RecordError, RecordOptions, Recording, record};
 pub use stream::VERSION as STREAM_VERSION;
+pub use target::Target;
 pub use timed::{Timed, Watch, time};
 
 /// Bytes of what a child process says on stderr that are kept, for the error that is shown when it

@@ -15,7 +15,8 @@ use std::{
 
 use befit_program::{Op, Program, SiteId, StrandId, TaskId, Touch, Work};
 use befit_record::{
-    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, read_stream, record,
+    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Target, read_stream,
+    record,
 };
 
 /// The instrumented probe. Built in a copy, so that nothing is written beside the sources; with the
@@ -35,7 +36,8 @@ fn built(folder: &str, work: bool) -> PathBuf {
     put(&to.join("src/main.rs"), &read(from.join("src/main.rs")));
     put(&to.join("Cargo.lock"), &read(here.join("../../Cargo.lock")));
     let manifest_path = Some(to.join("Cargo.toml"));
-    let build = Build { manifest_path, work, ..Build::default() };
+    let target = Target { manifest_path, ..Target::default() };
+    let build = Build { target, work, ..Build::default() };
     build.run(&|_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -429,7 +431,8 @@ fn a_program_that_does_not_use_befit_is_an_error() {
     let manifest = "[package]\nname = \"stranger\"\nedition = \"2024\"\n[workspace]\n";
     put(&to.join("Cargo.toml"), manifest);
     put(&to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }");
-    let build = Build { manifest_path: Some(to.join("Cargo.toml")), ..Build::default() };
+    let target = Target { manifest_path: Some(to.join("Cargo.toml")), ..Target::default() };
+    let build = Build { target, ..Build::default() };
     let error = build.run(&|_| {}).unwrap_err();
     assert!(matches!(error, BuildError::WithoutBefit), "{error}");
 }
