@@ -7,10 +7,11 @@ use crate::{error::value, html};
 
 /// A machine to simulate: a tree of caches.
 ///
-/// `spec` is a preset (`befit.machines()`), `"host"`, a file that `lstopo machine.xml` wrote, or
-/// one of hwloc's synthetic strings. `sockets` and `cores` (of each socket) keep only so many of
-/// them, `bandwidth` is percent of the memory bandwidth, and `shrink` makes a model with caches and
-/// prices of scheduling so many times smaller. Raises `ValueError` for a machine that cannot be.
+/// `spec` is a preset (`befit.machines()`), `"host"`, a file that `lstopo machine.xml` or
+/// `befit calibrate` wrote, or one of hwloc's synthetic strings. `sockets` and `cores` (of each
+/// socket) keep only so many of them, `bandwidth` is percent of the memory bandwidth, and `shrink`
+/// makes a model with caches and prices of scheduling so many times smaller. Raises `ValueError`
+/// for a machine that cannot be.
 #[pyclass(name = "Machine", module = "befit", frozen, from_py_object)]
 #[derive(Clone)]
 pub(crate) struct PyMachine {

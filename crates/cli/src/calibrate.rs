@@ -16,7 +16,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   befit calibrate                    measures for most of a minute; `--machine host` then uses it
-  befit calibrate -o server.machine  writes the figures elsewhere; BEFIT_CALIBRATION names that file
+  befit calibrate -o server.machine  writes the figures elsewhere, for --machine server.machine
 
 Measure while nothing else runs. The page docs/calibrate.md says how each figure is measured.";
 

@@ -184,8 +184,8 @@ fn given(asked: Option<GivenSizes>, program: &Program) -> GivenSizes {
 /// What to simulate on.
 #[derive(Args, Debug)]
 struct PlanArgs {
-    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc
-    /// synthetic string; may be repeated
+    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` or `befit
+    /// calibrate -o FILE` wrote, or an hwloc synthetic string; may be repeated
     #[arg(long = "machine", value_name = "MACHINE", default_value = "xeon-7560")]
     #[arg(value_parser = Machine::find)]
     machines: Vec<Machine>,

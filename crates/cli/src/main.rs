@@ -135,8 +135,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = TOPO_EXAMPLES)]
 struct TopoArgs {
-    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc
-    /// synthetic string
+    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` or `befit
+    /// calibrate -o FILE` wrote, or an hwloc synthetic string
     #[arg(long, value_name = "MACHINE", default_value = "host", value_parser = Machine::find)]
     machine: Machine,
 }

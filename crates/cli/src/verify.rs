@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   befit verify                                all kernels, on one thread and two
   befit verify rrm quicksort --threads 1,2,4 --sched ws,sb
-  befit verify rrm --machine our-machine.txt --check
+  befit verify rrm --machine our-machine.xml --check
   befit verify --format json --output docs/verified/our-machine.json
   befit verify --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 

@@ -10,12 +10,16 @@
 mod tests;
 
 use std::{
-    env, fs,
-    io::ErrorKind,
+    env,
+    fs::File,
+    io::{self, ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
 use crate::{Cache, ClusterId, Level, Machine, MachineError, WorkerId, synthetic};
+
+/// Bytes of a file that are read at most: it has a line of some hundred, and comments.
+const LARGEST_FILE: u64 = 1 << 20;
 
 /// Appended to the name of a host whose calibration file describes other caches.
 const OF_ANOTHER: &str = " (its calibration file is of other caches, and not used)";
@@ -47,12 +51,12 @@ pub(crate) fn apply(host: Machine) -> Result<Machine, MachineError> {
 
 /// `host` with the figures of the file at `path`, where there is one.
 fn from_file(mut host: Machine, path: &Path) -> Result<Machine, MachineError> {
-    let text = match fs::read_to_string(path) {
+    let text = match text_of(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(host),
         Err(source) => return Err(MachineError::Read { path: path.to_owned(), source }),
     };
-    let measured = read(path, &text)?;
+    let measured = read(path, &text, "host".to_owned())?;
     if shape(&host) != shape(&measured) {
         host.name += OF_ANOTHER;
         return Ok(host);
@@ -62,8 +66,24 @@ fn from_file(mut host: Machine, path: &Path) -> Result<Machine, MachineError> {
     Ok(host)
 }
 
+/// The machine whose figures the file at `path` holds, named after the file: on whatever machine
+/// this runs.
+pub(crate) fn read_file(path: &Path) -> Result<Machine, MachineError> {
+    let text =
+        text_of(path).map_err(|source| MachineError::Read { path: path.to_owned(), source })?;
+    let name = path.file_stem().unwrap_or(path.as_os_str());
+    read(path, &text, name.to_string_lossy().into_owned())
+}
+
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
+    let fits = text.len() as u64 <= LARGEST_FILE;
+    fits.then_some(text).ok_or_else(|| ErrorKind::FileTooLarge.into())
+}
+
 /// The machine that the file's text describes.
-fn read(path: &Path, text: &str) -> Result<Machine, MachineError> {
+fn read(path: &Path, text: &str, name: String) -> Result<Machine, MachineError> {
     // Comments become spaces, so that places stay.
     let blank = |line: &str| {
         let comment = line.trim_start().starts_with('#');
@@ -80,7 +100,7 @@ fn read(path: &Path, text: &str) -> Result<Machine, MachineError> {
     if begin == plain.len() {
         return Err(wrong(begin, "holds no synthetic string".to_owned()));
     }
-    let machine = synthetic::read(&plain, "host".to_owned()).and_then(|spec| spec.build());
+    let machine = synthetic::read(&plain, name).and_then(|spec| spec.build());
     machine.map_err(|error| match error {
         MachineError::Synthetic { at, token, what } => wrong(at, format!("`{token}`: {what}")),
         error => wrong(begin, error.to_string()),

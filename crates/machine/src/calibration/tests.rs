@@ -57,6 +57,29 @@ fn a_missing_file_is_no_error_and_a_bad_one_names_its_line() {
 }
 
 #[test]
+fn a_file_is_a_machine_too_on_whatever_machine_this_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        Machine::find(path.to_str().unwrap())
+    };
+    let server = file("server.machine", "# measured\n(mhz=3350) l3:2 core:8 l1:1 pu:1").unwrap();
+    assert_eq!((server.name.as_str(), server.mhz, server.workers().len()), ("server", 3350, 16));
+    assert_eq!(server.calibration(), None);
+    for (name, text, expected) in [
+        ("drawn.txt", "┌──────┐", "drawn.txt, line 1: "),
+        ("empty", "", "line 1: holds no synthetic string"),
+        ("not", "\u{feff}\n <html>", if cfg!(feature = "xml") { "byte" } else { "`xml`" }),
+    ] {
+        let message = file(name, text).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    let large = "#".repeat(LARGEST_FILE as usize + 1);
+    assert!(matches!(file("large.machine", &large), Err(MachineError::Read { .. })));
+}
+
+#[test]
 fn the_file_lies_where_the_environment_says() {
     let find = |set: &[(&str, &str)]| {
         file(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| PathBuf::from(value)))

@@ -11,9 +11,13 @@
 
 mod known;
 
-use std::{io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
-use crate::{Machine, MachineError, synthetic};
+use crate::{Machine, MachineError, calibration, synthetic};
 
 struct Preset {
     name: &'static str,
@@ -83,7 +87,8 @@ fn shorten(name: &str) -> String {
 
 impl Machine {
     /// The machine that `spec` names: a preset ([`crate::presets`]), `host`, the path of a file
-    /// that `lstopo machine.xml` wrote, or a synthetic string. Tried in this order.
+    /// that `lstopo machine.xml` or `befit calibrate` wrote, or a synthetic string. Tried in this
+    /// order. Of files those are XML whose name ends so, or whose text begins so.
     ///
     /// ```
     /// use befit_machine::Machine;
@@ -101,7 +106,7 @@ impl Machine {
         let path = Path::new(spec);
         match preset(spec) {
             Err(MachineError::Unknown { .. }) if path.is_file() || spec.ends_with(".xml") => {
-                xml(path)
+                file(path)
             }
             Err(MachineError::Unknown { .. }) if path.is_dir() => Err(MachineError::Read {
                 path: path.to_owned(),
@@ -111,6 +116,23 @@ impl Machine {
             result => result,
         }
     }
+}
+
+/// The machine that the file at `path` describes.
+fn file(path: &Path) -> Result<Machine, MachineError> {
+    if path.extension().is_some_and(|end| end == "xml") || begins_as_xml(path).unwrap_or(false) {
+        xml(path)
+    } else {
+        calibration::read_file(path)
+    }
+}
+
+fn begins_as_xml(path: &Path) -> io::Result<bool> {
+    // Behind what says that it is UTF-8, and blank lines.
+    let mut begin = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut begin)?;
+    let begin = begin.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&begin);
+    Ok(begin.trim_ascii_start().starts_with(b"<"))
 }
 
 #[cfg(feature = "xml")]
