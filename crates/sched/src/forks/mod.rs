@@ -50,7 +50,18 @@ pub const OUTBOX_BATCH: usize = 32;
 /// them out, and each may be long. Where there are more, they are short enough to come in batches.
 #[inline]
 pub fn keeps_spawned(capabilities: &Capabilities, index: u32, workers: usize) -> bool {
-    capabilities.own_newest_first || capabilities.defers_spawned && index as usize >= workers
+    may_keep_spawned(capabilities) && (!capabilities.defers_spawned || index as usize >= workers)
+}
+
+/// Whether workers may keep any of the tasks that they spawn: the policy is not to see them, or
+/// waits for them.
+pub fn may_keep_spawned(capabilities: &Capabilities) -> bool {
+    capabilities.defers_spawned
+        || capabilities.own_newest_first
+            && !capabilities.may_refuse
+            && !capabilities.follows_tasks
+            && !capabilities.sees_forks
+            && !capabilities.uses_sizes
 }
 
 /// The memory of so many spawned tasks goes from one worker to another at once. A worker keeps two

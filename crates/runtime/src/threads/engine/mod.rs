@@ -18,7 +18,9 @@ use std::{
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{
     Ask, Capabilities, CountSource, Env, Finds, Options, Policy, Ready, Scheduler, SchedulerKind,
-    Stage, Strand, TaskInfo, forks::ForkThresholds, sizes::SizeTable,
+    Stage, Strand, TaskInfo,
+    forks::{ForkThresholds, may_keep_spawned},
+    sizes::SizeTable,
 };
 use crossbeam_utils::CachePadded;
 
@@ -114,12 +116,7 @@ impl Engine {
             capabilities,
             policy,
             options,
-            keeps_spawned: capabilities.defers_spawned
-                || capabilities.own_newest_first
-                    && !capabilities.may_refuse
-                    && !capabilities.follows_tasks
-                    && !capabilities.sees_forks
-                    && !capabilities.uses_sizes,
+            keeps_spawned: may_keep_spawned(&capabilities),
             looks_at_spawned: capabilities.sees_forks || sizes.is_some(),
             sizes,
             wait_policy,

@@ -2,7 +2,6 @@
 //! A lost wake-up shows as a deadlock.
 
 use std::{
-    ops::Range,
     sync::{
         Arc,
         atomic::Ordering::{Acquire, Relaxed, Release, SeqCst},
@@ -17,6 +16,10 @@ use crate::threads::{
     primitive::{AtomicBool, AtomicUsize, Condvar, Mutex, lock},
     sleep::{Notification, Search, Sleep},
 };
+
+/// A notification for all.
+const ROOT: Notification =
+    Notification { cluster: ClusterId::ROOT, passed_on: false, goes_on: true };
 
 /// The policy of the models: a number of things to take.
 struct Shared {
@@ -54,20 +57,20 @@ impl Shared {
 
     fn add(&self) {
         self.change(|ready| *ready += 1);
-        self.notify(false);
+        self.notify(ROOT);
     }
 
-    fn notify(&self, passed_on: bool) {
-        let notification = Notification { cluster: ClusterId::ROOT, passed_on, goes_on: true };
-        self.sleep.notify(notification, || 0..self.latches.len(), None);
-    }
-
-    /// Adds a thing that only these threads may have.
-    fn add_for(&self, threads: Range<usize>) {
-        self.change(|ready| *ready += 1);
-        let cluster = ClusterId(1);
-        let notification = Notification { cluster, passed_on: false, goes_on: true };
+    /// Cluster n + 1 has thread n.
+    fn notify(&self, notification: Notification) {
+        let only = notification.cluster.index().checked_sub(1);
+        let threads = only.map_or(0..self.latches.len(), |thread| thread..thread + 1);
         self.sleep.notify(notification, || threads.clone(), None);
+    }
+
+    /// Adds a thing that only this thread may have.
+    fn add_for(&self, thread: u32) {
+        self.change(|ready| *ready += 1);
+        self.notify(Notification { cluster: ClusterId(thread + 1), ..ROOT });
     }
 
     /// Thread `me` tells that it is about to sleep.
@@ -175,8 +178,8 @@ impl Search for Waiting<'_> {
         self.shared.may_refuse && *lock(&self.shared.ready) > 0
     }
 
-    fn pass_on(&self, _: ClusterId) {
-        self.shared.notify(true);
+    fn pass_on(&self, cluster: ClusterId) {
+        self.shared.notify(Notification { cluster, passed_on: true, goes_on: true });
     }
 
     fn urge(&self) -> bool {
@@ -258,6 +261,29 @@ fn two_notifications_reach_two_workers_though_one_sleeps() {
 #[ignore = "minutes: .ci/long loom"]
 fn two_notifications_reach_two_workers_in_more_orders() {
     model_of_two_notifications(2, false);
+}
+
+/// A worker was woken for a thing that came later: who is late to notify of an earlier one must not
+/// rely on it. The thread that is late is made so here: loom does not stop one there within its
+/// bounds.
+#[test]
+fn a_late_notification_reaches_a_worker_that_sleeps() {
+    model(1, || {
+        let shared = Shared::new(2);
+        let taking = [0, 1].map(|me| {
+            beside(&shared, move |shared| {
+                let waiting = Waiting { refused: 0, sleeps: Some(me), ..shared.refused() };
+                assert!(shared.wait_as(waiting, me));
+            })
+        });
+        [0, 1].into_iter().for_each(|me| shared.await_sleep(me));
+        shared.change(|ready| *ready += 1);
+        assert!(shared.sleep.must_notify());
+        let event = shared.sleep.next_event();
+        shared.add();
+        shared.sleep.notify_of(event, ROOT, || 0..2, None);
+        taking.into_iter().for_each(|taking| taking.join().unwrap());
+    });
 }
 
 #[test]
@@ -344,7 +370,7 @@ fn what_is_bound_to_a_worker_that_does_not_sleep_is_watched() {
     model(2, || {
         let shared = Arc::new(Shared::refusing(2, true, false));
         let adding = beside(&shared, |shared| {
-            shared.add_for(1..2);
+            shared.add_for(1);
             shared.await_sleep(0);
             shared.set_latch(0);
         });
@@ -367,14 +393,34 @@ fn when_a_watcher_leaves_another_watches() {
         assert!(shared.take(0));
         // Thread 0 sleeps without a limit. What comes first thread 1 is refused, too.
         let adding = beside(&shared, |shared| {
-            shared.add_for(2..3);
-            shared.add_for(1..2);
+            shared.add_for(2);
+            shared.add_for(1);
             leaving.join().unwrap();
             shared.await_sleep(0);
             shared.set_latch(0);
         });
         assert!(!shared.wait_as(Waiting { watches: Some(0), ..shared.refused() }, 0));
         adding.join().unwrap();
+    });
+}
+
+/// A worker is woken for what it alone may have, and relied on for what any may have.
+#[test]
+fn what_relied_on_a_worker_is_passed_on_to_all() {
+    model(1, || {
+        let shared = Arc::new(Shared::refusing(2, true, false));
+        // Both are refused this, and watch.
+        shared.change(|ready| *ready = 1);
+        let taking = [0, 1].map(|me| {
+            beside(&shared, move |shared| {
+                let waiting = Waiting { refused: 1, sleeps: Some(me), ..shared.refused() };
+                assert!(shared.wait_as(waiting, me));
+            })
+        });
+        [0, 1].into_iter().for_each(|me| shared.await_sleep(me));
+        shared.add_for(0);
+        shared.add();
+        taking.into_iter().for_each(|taking| taking.join().unwrap());
     });
 }
 

@@ -200,22 +200,41 @@ impl Sleep {
     #[inline(never)]
     fn notify_idle<U: Iterator<Item = usize>>(
         &self,
+        notification: Notification,
+        under: impl Fn() -> U,
+        would_take: Option<&dyn Fn(usize) -> bool>,
+    ) {
+        self.notify_of(self.next_event(), notification, under, would_take);
+    }
+
+    /// Something happens: idle workers look again. It gets this number.
+    pub(crate) fn next_event(&self) -> EventCount {
+        EventCount(self.counts.events.fetch_add(1, AcqRel).wrapping_add(1))
+    }
+
+    /// The rest of [`Self::notify`], once that is event `event`.
+    pub(crate) fn notify_of<U: Iterator<Item = usize>>(
+        &self,
+        event: EventCount,
         Notification { cluster, passed_on, goes_on }: Notification,
         under: impl Fn() -> U,
         would_take: Option<&dyn Fn(usize) -> bool>,
     ) {
-        let event = self.counts.events.fetch_add(1, AcqRel).wrapping_add(1);
         fence(SeqCst);
         let sleepers = self.counts.sleepers.load(Relaxed);
         if sleepers == 0 {
             return;
         }
+        // One that was woken for a later event leaves this one to others. Who takes a sleeper off
+        // has passed a fence since it made its event.
+        fence(Acquire);
+        let is_last = self.seen() == event;
         let here = if goes_on { current_cpu() } else { None };
         // Those that are awake may be under other clusters.
-        if cluster == ClusterId::ROOT && self.enough_are_awake(sleepers, here) {
+        if cluster == ClusterId::ROOT && is_last && self.enough_are_awake(sleepers, here) {
             return;
         }
-        let notified = Notified { cluster, event: event as u32, passed_on };
+        let notified = Notified { cluster, event: event.0 as u32, passed_on };
         let sleeps = |thread: &usize| self.parkers[*thread].sleepy() == Some(Sleepy::Free);
         if let Some(would_take) = would_take
             && under().filter(sleeps).any(|t| would_take(t) && self.wake(t, notified))
@@ -285,9 +304,9 @@ impl Sleep {
 
     /// Notifies all threads, whatever they may take, and wakes all that sleep.
     pub(crate) fn notify_all(&self) {
-        let event = self.counts.events.fetch_add(1, AcqRel).wrapping_add(1);
+        let event = self.next_event().0 as u32;
         fence(SeqCst);
-        let notified = Notified { cluster: ClusterId::ROOT, event: event as u32, passed_on: false };
+        let notified = Notified { cluster: ClusterId::ROOT, event, passed_on: false };
         self.wake_all(notified, 0..self.parkers.len());
     }
 
@@ -310,7 +329,7 @@ impl Sleep {
 
     /// Notifies that there is mail for `thread`, after it was posted.
     pub(crate) fn notify_mail(&self, thread: usize) {
-        self.counts.events.fetch_add(1, AcqRel);
+        self.next_event();
         fence(SeqCst);
         self.parkers[thread].wake(WakeReason::Mail);
     }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
-    time::Duration,
+    time::Instant,
 };
 
 use befit_machine::ClusterId;
@@ -140,20 +140,20 @@ impl Parker {
         EventCount(self.seen.load(Relaxed))
     }
 
-    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is woken, or for so long.
-    pub(super) fn sleep(&self, limit: Option<Duration>) {
+    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is woken, or until then.
+    pub(super) fn sleep(&self, until: Option<Instant>) {
         let mut guard = lock(&self.lock);
         while matches!(self.state.load(Acquire), SLEEPY | HELD) {
-            let Some(limit) = limit else {
+            let Some(until) = until else {
                 guard = self.changed.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
                 continue;
             };
-            let waited = self.changed.wait_timeout(guard, limit);
-            let timed_out;
-            (guard, timed_out) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
-            if timed_out.timed_out() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
                 break;
             }
+            let waited = self.changed.wait_timeout(guard, left);
+            (guard, _) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 

@@ -107,7 +107,7 @@ struct Idle<'a> {
     sleep: &'a Sleep,
     /// See [`Search::is_held`].
     held: bool,
-    /// Since it first [slept](Sleep::sleep) as one that looks again after a while.
+    /// Since it first slept, or something was due, while it [watches](Search::watches).
     refused: Refused,
 }
 
@@ -169,6 +169,8 @@ impl Sleep {
         // before.
         let mut served = None;
         let mut woken: Option<Woken> = None;
+        // It looks as it is time for what it was refused.
+        let mut was_due = false;
         let mut round = if search.gives_way() { YIELDS } else { 0 };
         // It has looked for long enough to ask for what is not published yet.
         let mut urged = false;
@@ -185,8 +187,14 @@ impl Sleep {
                 search.wake_next();
             }
             let is_called = || self.seen() != seen || latch.probe();
-            let due = search.due().map(|due| Instant::now() + due);
-            let is_over = || is_called() || due.is_some_and(|due| due <= Instant::now());
+            // One beyond all clocks never comes.
+            let due = search.due().and_then(|due| Instant::now().checked_add(due));
+            let is_due = || due.is_some_and(|due| due <= Instant::now());
+            let is_over = || is_called() || is_due();
+            if is_due() {
+                relax(round);
+                round += 1;
+            }
             let spins = patience.looks();
             while !is_over() && round < spins && self.may_spin() {
                 if round % NOTES == 0 {
@@ -216,6 +224,7 @@ impl Sleep {
             if latch.probe() {
                 break None;
             }
+            was_due = is_due();
             if self.seen() == seen
                 && search.watches()
                 && let Some(still_for) = self.still_for(&idle.refused)
@@ -225,7 +234,7 @@ impl Sleep {
             }
             seen = self.seen();
             if let Some(Woken { notified, slept: true }) = woken {
-                // Nobody relied on it while it slept; that event is its own.
+                // That event is its own. Nobody relies on it for an earlier one.
                 served = Some(seen.before(notified.event));
             }
         };
@@ -236,14 +245,20 @@ impl Sleep {
         let owes = match found {
             // It looked only once for all of them, and found one thing.
             Some(_) => {
-                let more = served.is_none_or(|served| seen.since(served) > 1);
-                passed_on || now != seen || more
+                let events = served.map(|served| seen.since(served));
+                // Maybe what it had been refused, and none of them stands for that.
+                let more = was_due && events != Some(0) && search.leaves_work();
+                passed_on || now != seen || more || events.is_none_or(|events| events > 1)
             }
             // It has not looked since it saw the last ones.
             None => notified.is_some() || Some(now) != served,
         };
-        if owes && !held {
-            search.pass_on(notified.map_or(ClusterId::ROOT, |notified| notified.cluster));
+        // One that is held is not relied on, but by those who pass on.
+        if owes && (passed_on || !held) {
+            let is_one = |served| now.since(served) == 1;
+            let own = notified.filter(|_| served.is_some_and(is_one));
+            // Of those for some cluster nobody relies on a worker that is awake.
+            search.pass_on(own.map_or(ClusterId::ROOT, |notified| notified.cluster));
         }
         // Others may sleep without a limit, as it was this one that would look again.
         if has_watched && self.lacks_watcher() && search.leaves_work() {
@@ -290,7 +305,7 @@ impl Sleep {
         let mut slept = false;
         if self.seen() != seen || latch.probe() {
             // Awake.
-        } else if search.is_stuck() && all_sleep() {
+        } else if due.is_none() && search.is_stuck() && all_sleep() {
             search.raise_alarm();
         } else {
             let watches = search.watches();
@@ -298,8 +313,7 @@ impl Sleep {
                 self.still_for(&idle.refused);
                 self.counts.watchers.fetch_add(1, Relaxed);
             }
-            let due = due.map(|due| due.saturating_duration_since(Instant::now()));
-            let limits = [watches.then_some(STALLED), due];
+            let limits = [watches.then(|| Instant::now() + STALLED), due];
             parker.sleep(limits.into_iter().flatten().min());
             if watches {
                 self.counts.watchers.fetch_sub(1, Relaxed);

@@ -242,7 +242,11 @@ fn a_worker_that_was_refused_something_is_woken_when_a_strand_ends_that_kept_it(
 
 /// Keeps the root's child from all workers for [`AWHILE`].
 #[derive(Clone, Debug, Default)]
-struct Awhile(Arc<Seen>);
+struct Awhile {
+    seen: Arc<Seen>,
+    /// Says that it will do so for so long.
+    told: Option<Duration>,
+}
 
 const AWHILE: Duration = Duration::from_millis(5);
 
@@ -250,11 +254,13 @@ const AWHILE: Duration = Duration::from_millis(5);
 struct Late<T> {
     jobs: Mutex<Vec<(Ready<T>, Instant)>>,
     seen: Arc<Seen>,
+    told: Option<Duration>,
 }
 
 impl Policy for Awhile {
     fn build<T: Handle>(&self, _: &Machine, _: Options) -> Box<dyn Scheduler<T>> {
-        Box::new(Late { jobs: Mutex::new(Vec::new()), seen: Arc::clone(&self.0) })
+        let Self { seen, told } = self.clone();
+        Box::new(Late { jobs: Mutex::new(Vec::new()), seen, told })
     }
 }
 
@@ -285,7 +291,8 @@ impl<T: Handle> Scheduler<T> for Late<T> {
 
     fn due(&self, _: WorkerId, _: &mut dyn Env) -> Option<Duration> {
         let jobs = self.jobs.lock().unwrap();
-        jobs.last().map(|(_, at)| at.saturating_duration_since(Instant::now()))
+        let (_, at) = jobs.last()?;
+        Some(self.told.unwrap_or_else(|| at.saturating_duration_since(Instant::now())))
     }
 }
 
@@ -297,7 +304,7 @@ fn a_worker_asks_again_when_what_was_kept_from_it_is_due() {
         let mut in_time = 0;
         for _ in 0..20 {
             let policy = Awhile::default();
-            let seen = Arc::clone(&policy.0);
+            let seen = Arc::clone(&policy.seen);
             let machine = "pu:2".parse().unwrap();
             let builder = ThreadPoolBuilder::new().num_threads(threads).machine(machine);
             let pool = builder.policy(policy).build().unwrap();
@@ -308,5 +315,20 @@ fn a_worker_asks_again_when_what_was_kept_from_it_is_due() {
         }
         // Not each time: on a busy machine all may take long.
         assert!(in_time >= 3, "{in_time} of 20 times with {threads} threads");
+    }
+}
+
+/// Of times that no clock has, the worker looks again after a while all the same. Of a time that is
+/// always now, it asks all the time.
+#[test]
+fn whatever_a_policy_says_when_something_is_due_it_runs() {
+    let _watchdog = watchdog(MINUTE);
+    for told in [Duration::ZERO, Duration::MAX] {
+        let policy = Awhile { told: Some(told), ..Awhile::default() };
+        let builder = ThreadPoolBuilder::new().num_threads(2).machine("pu:2".parse().unwrap());
+        let pool = builder.policy(policy).build().unwrap();
+        let ran = AtomicUsize::new(0);
+        pool.scope(|s| s.spawn(|_| add(&ran, 1)));
+        assert_eq!(ran.into_inner(), 1);
     }
 }

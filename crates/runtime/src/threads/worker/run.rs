@@ -62,12 +62,19 @@ impl Entry {
     }
 }
 
-/// Sets the pointer to null when it is dropped.
-struct Reset<'a>(&'a Cell<*const PutOff>);
+/// A call from outside that a worker is at; over when it is dropped.
+struct AtCall<'a> {
+    worker: &'a Worker,
+    entry: &'a Entry,
+    call: &'a PutOff,
+    began: Instant,
+}
 
-impl Drop for Reset<'_> {
+impl Drop for AtCall<'_> {
     fn drop(&mut self) {
-        self.0.set(ptr::null());
+        self.call.ended(self.began.elapsed());
+        self.worker.gives_way.set(self.call.is_from_here());
+        self.entry.call.set(ptr::null());
     }
 }
 
@@ -109,13 +116,10 @@ impl Worker {
         // SAFETY: it is dropped below, on this thread.
         let _begun = unsafe { call.begin(self.requests()) };
         entry.call.set(call);
-        let _reset = Reset(&entry.call);
         let began = Instant::now();
         entry.call_began.set(Some(began));
-        let result = work();
-        call.ended(began.elapsed());
-        self.gives_way.set(call.is_from_here());
-        result
+        let _at_call = AtCall { worker: self, entry, call, began };
+        work()
     }
 
     /// What is held back by the running job, if that is a call from outside.
