@@ -74,9 +74,9 @@ pub(crate) struct SimEnv<'a> {
     /// The worker's clock; it runs on while the worker pays.
     pub(crate) now: &'a mut Ticks,
     /// What looks in vain have taken, which the clock is behind. All calls of the policy are made
-    /// one after another, in the order of their beginnings. Had the clock run on, a lock that a
-    /// long search ends with would be held at a time that other workers come to much later, and
-    /// they would wait for all of the search.
+    /// one after another, those of a worker's turn before those of the next. Had the clock run on,
+    /// a lock that a long search ends with would be held at a time that other workers come to much
+    /// later, and they would wait for all of the search.
     pub(crate) searched: Ticks,
     pub(crate) random: &'a mut fastrand::Rng,
     pub(crate) prices: &'a mut Prices,
@@ -94,7 +94,8 @@ impl Env for SimEnv<'_> {
     }
 
     /// Waits until the last holder, in virtual time, has given the lock back, and for its line to
-    /// come from there.
+    /// come from there. That holder's turn may have begun earlier and gone on to a later time: what
+    /// it added last is not there before it has given the lock back.
     fn acquire(&mut self, lock: LockId) {
         let i = lock.0 as usize;
         if self.prices.locks.len() <= i {

@@ -256,6 +256,12 @@ impl<'a> Engine<'a> {
         self.queue.pop().map(|Reverse(next)| next)
     }
 
+    /// When the next of the others does something, or it is time for one of them to ask again.
+    fn next_at(&self) -> Ticks {
+        let next = self.queue.peek().into_iter().chain(self.due.peek()).map(|next| next.0.0);
+        next.min().unwrap_or(Ticks(u64::MAX - 2 * self.slice.0))
+    }
+
     /// Parked worker `w` asks again, at this time if it was parked before.
     fn unpark(&mut self, w: WorkerId, at: Ticks) {
         let worker = &mut self.workers[w.index()];
@@ -264,21 +270,26 @@ impl<'a> Engine<'a> {
         self.queue.push(Reverse((worker.clock, w.0)));
     }
 
-    /// Idle worker `w` was given nothing: it asks again when something is due.
+    /// Idle worker `w` was given nothing: it asks again when something is due. As on threads only
+    /// policies that may refuse keep anything from it.
     fn waits(&mut self, w: WorkerId) {
-        let now = self.workers[w.index()].clock;
+        if !self.capabilities.may_refuse {
+            return;
+        }
+        let Worker { clock, locks, .. } = self.workers[w.index()];
         let due = self.in_policy(w, |scheduler, env| scheduler.due(w, env));
         let worker = &mut self.workers[w.index()];
-        worker.clock = now;
-        worker.due = due.map(|due| now + self.prices.past(due));
+        (worker.clock, worker.locks) = (clock, locks);
+        // What is due beyond all time never is.
+        let at = due.and_then(|due| clock.0.checked_add(self.prices.past(due).0));
+        worker.due = at.filter(|at| *at < u64::MAX / 2).map(Ticks);
         self.due.extend(worker.due.map(|due| Reverse((due, w.0))));
     }
 
     /// Worker `w` runs what it has until it has passed the next worker by a slice, or has nothing.
     fn slice(&mut self, w: WorkerId) {
         while self.workers[w.index()].entry.is_some() && !self.ended {
-            let next =
-                self.queue.peek().map_or(Ticks(u64::MAX - 2 * self.slice.0), |next| next.0.0);
+            let next = self.next_at();
             let worker = &mut self.workers[w.index()];
             if let Some(strand) = &mut worker.strand {
                 let (clock, strand_ended, made) =
@@ -369,7 +380,9 @@ impl<'a> Engine<'a> {
         if let Some(herd) = self.herd.as_mut().filter(|_| was_woken) {
             herd.looks();
         }
-        let found = if self.ready == 0 && self.herd.is_some() { None } else { self.get(w) };
+        // A policy that may refuse learns from each look how long a worker has waited.
+        let in_vain = self.ready == 0 && self.herd.is_some() && !self.capabilities.may_refuse;
+        let found = if in_vain { None } else { self.get(w) };
         let worker = &mut self.workers[w.index()];
         let now = worker.clock;
         let Some(Ready { job, task: notes, stage }) = found else {

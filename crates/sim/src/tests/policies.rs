@@ -4,7 +4,9 @@ use std::{sync::Mutex, time::Duration};
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use befit_program::{Program, ScopeId};
-use befit_sched::{Ask, Counting, Env, Handle, Options, Policy, Ready, Scheduler, SchedulerKind};
+use befit_sched::{
+    Ask, Capabilities, Counting, Env, Handle, Options, Policy, Ready, Scheduler, SchedulerKind,
+};
 
 use super::{TWO_SOCKETS, machine, program, reader, task};
 use crate::{Outcome, Settings, run};
@@ -168,6 +170,10 @@ impl<T: Handle> Scheduler<T> for Keeps<T> {
         "late"
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { may_refuse: true, ..Capabilities::default() }
+    }
+
     fn add(&self, _: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let wait = if ready.task.depth == 0 { Duration::ZERO } else { self.late };
         let at = env.now().expect("the simulator has a clock") + wait;
@@ -209,4 +215,24 @@ fn a_worker_asks_again_when_what_was_kept_from_it_is_due() {
         let late = time(micros) - at_once;
         assert!(late >= waits && late <= waits + 10 * 10, "{late} {waits}");
     }
+}
+
+/// The other worker is in the middle of a long strand by then, which nothing interrupts.
+#[test]
+fn what_was_kept_from_a_worker_begins_when_it_is_due_whatever_others_do() {
+    const LONG: u64 = 1_000_000;
+    let program = program(|b| {
+        for work in [1000, LONG] {
+            task(b, 1, None, |b| b.work(work, 0, 0));
+        }
+        b.work(LONG, 0, 0);
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let policy = Late(Duration::from_micros(100));
+    let settings = Settings { costs: super::costs::FREE, ..Settings::new(policy, 1) };
+    let machine = machine("(mhz=1000) core:2 l1:1(size=4096) pu:1");
+    let time = run(&program, &machine, &settings, &|_| {}).expect("it runs").time.0;
+    // The second of the spawned tasks is as long as what follows them.
+    let due = 100 * 1000;
+    assert!((LONG + due..LONG + due + 10_000).contains(&time), "{time}");
 }

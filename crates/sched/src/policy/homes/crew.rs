@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use befit_machine::WorkerId;
+use befit_machine::{Bytes, WorkerId};
 use crossbeam_utils::CachePadded;
 
 use super::{line::stamp, pace::Pace};
@@ -28,6 +28,8 @@ pub(super) struct Crew {
     members: Vec<CachePadded<Member>>,
     /// Where sockets differ.
     pace: Option<Pace>,
+    /// So many instructions of a worker are what it did lately: then they count half.
+    lately: u64,
     /// Something waits that an idle worker may take later: it asks again when a strand has ended.
     asks_at: CachePadded<AtomicU64>,
     /// Whether anything counts what workers do.
@@ -42,6 +44,10 @@ struct Member {
     /// How long it will have waited before it looks again at what it may not take at once, in
     /// nanoseconds.
     next_look: AtomicU64,
+    /// How many other workers have their places in the home of what it runs and has not divided,
+    /// and when that began, in nanoseconds.
+    holds: AtomicU32,
+    holds_since: AtomicU64,
     /// Whether what it does counts since a strand began.
     counted: AtomicBool,
     /// Lines that its strands brought into its private caches lately, those of them that the shared
@@ -49,13 +55,12 @@ struct Member {
     lines: AtomicU64,
     far_lines: AtomicU64,
     instructions: AtomicU64,
-    /// The most of either that there was, in lines for so many instructions as [`LATELY`] says.
+    /// The most of either that there was, in lines for so many instructions as [`Crew::lately`]
+    /// says.
     most_lines: AtomicU64,
     most_far_lines: AtomicU64,
 }
 
-/// So many instructions of a worker are what it did lately: then they count half.
-const LATELY: u64 = 1 << 20;
 /// Fewer say nothing.
 const ENOUGH: u64 = 1 << 10;
 /// The most that there was is forgotten by this part with each strand.
@@ -68,18 +73,21 @@ impl Member {
         (instructions >= ENOUGH).then(|| lines.load(Relaxed) as f64 / instructions as f64)
     }
 
-    /// The same for [`LATELY`] instructions.
-    fn lately(&self, lines: &AtomicU64) -> Option<u64> {
-        self.each(lines).map(|lines| (lines * LATELY as f64) as u64)
+    /// The same for so many instructions.
+    fn of(&self, lines: &AtomicU64, instructions: u64) -> Option<u64> {
+        self.each(lines).map(|lines| (lines * instructions as f64) as u64)
     }
 }
 
 impl Crew {
-    pub(super) fn new(workers: u32, pace: Option<Pace>) -> Self {
+    /// What a worker did lately is as many instructions as its private cache has bytes.
+    pub(super) fn new(workers: u32, pace: Option<Pace>, private: Bytes) -> Self {
         let member = |_| Member {
             running: AtomicU32::new(0),
             waits_since: AtomicU64::new(BUSY),
             next_look: AtomicU64::new(0),
+            holds: AtomicU32::new(0),
+            holds_since: AtomicU64::new(0),
             counted: AtomicBool::new(false),
             lines: AtomicU64::new(0),
             far_lines: AtomicU64::new(0),
@@ -90,6 +98,7 @@ impl Crew {
         Self {
             present: AtomicU32::new(workers),
             pace,
+            lately: private.0.max(4 * ENOUGH),
             members: (0..workers).map(member).map(CachePadded::new).collect(),
             asks_at: CachePadded::new(AtomicU64::new(NEVER)),
             counts: AtomicBool::new(false),
@@ -128,6 +137,7 @@ impl Crew {
     /// A strand has ended on `w`.
     pub(super) fn ends(&self, w: WorkerId, env: &mut dyn Env) {
         let member = &self.members[w.index()];
+        member.holds.store(0, Relaxed);
         let is_idle = member.running.fetch_sub(1, Relaxed) == 1;
         if let Some(pace) = self.pace.as_ref().filter(|_| is_idle) {
             pace.ends(w, stamp(env.now()));
@@ -137,19 +147,37 @@ impl Crew {
                 self.counts.store(true, Relaxed);
             }
             let Member { lines, far_lines, instructions, .. } = &**member;
-            let age = u32::from(instructions.load(Relaxed) > LATELY);
+            let age = u32::from(instructions.load(Relaxed) > self.lately);
             let add = |to: &AtomicU64, more| to.store((to.load(Relaxed) >> age) + more, Relaxed);
             add(lines, counts.private_misses);
             add(far_lines, counts.llc_misses);
             add(instructions, counts.instructions);
             for (lines, most) in [(lines, &member.most_lines), (far_lines, &member.most_far_lines)]
             {
-                if let Some(now) = member.lately(lines) {
+                if let Some(now) = member.of(lines, self.lately) {
                     let most_so_far = most.load(Relaxed);
                     most.store(now.max(most_so_far - most_so_far / FORGETS), Relaxed);
                 }
             }
         }
+    }
+
+    /// `w` begins a task in whose home so many others have their places.
+    pub(super) fn holds(&self, w: WorkerId, others: u32, env: &mut dyn Env) {
+        let member = &self.members[w.index()];
+        if others > 0 {
+            member.holds_since.store(stamp(env.now()), Relaxed);
+        }
+        member.holds.store(others, Relaxed);
+    }
+
+    /// How many of `workers` have their places in what others of them have run undivided for so
+    /// long.
+    pub(super) fn held(&self, workers: Range<u32>, moment: Duration, now: u64) -> u32 {
+        let since = now.saturating_sub(nanoseconds(moment));
+        let members = &self.members[workers.start as usize..workers.end as usize];
+        let old = members.iter().filter(|it| it.holds_since.load(Relaxed) <= since);
+        old.map(|it| it.holds.load(Relaxed)).sum()
     }
 
     /// `w` found nothing.
@@ -222,7 +250,7 @@ impl Crew {
         let member = &self.members[w as usize];
         let share = |lines, most: &AtomicU64| {
             let most = most.load(Relaxed).max(1) as f64;
-            Some(1.0 - member.lately(lines)? as f64 / most)
+            Some(1.0 - member.of(lines, self.lately)? as f64 / most)
         };
         let near = share(&member.lines, &member.most_lines)?;
         Some(near.max(share(&member.far_lines, &member.most_far_lines)?).clamp(0.0, 1.0))

@@ -1,6 +1,11 @@
 //! What a worker that looks for work takes.
 
-use std::{cell::Cell, collections::VecDeque, sync::atomic::Ordering::SeqCst, time::Duration};
+use std::{
+    cell::{Cell, OnceCell},
+    collections::VecDeque,
+    sync::atomic::Ordering::SeqCst,
+    time::Duration,
+};
 
 use befit_machine::{Bytes, WorkerId};
 
@@ -8,10 +13,11 @@ use super::{
     Homes,
     home::{Home, Kind},
     line::{Entry, Line, Stamped, newest, oldest, stamp},
+    stack::claims,
 };
 use crate::{
     Ask, Env, Handle, Ready, Stage, TaskInfo,
-    policy::queue::{Accepts, others},
+    policy::queue::{Accepts, Busy, others},
 };
 
 /// A task's data are moved twice: to the thief, and back in the next round.
@@ -29,10 +35,12 @@ pub(super) struct Look<'a, T> {
     /// How long it has had nothing although something waited for others.
     waited: Duration,
     /// Nanoseconds; 0 where nothing tells the time.
-    now: u64,
+    pub(super) now: u64,
     /// If it has left something to others, how long it must have waited to look at it again; the
     /// longest time if that is not known.
     left: Cell<Option<Duration>>,
+    /// What room in its socket's cache is worth ([`Homes::has_room`]), once that is known.
+    pub(super) room: OnceCell<(f64, u32)>,
 }
 
 impl<T> Look<'_, T> {
@@ -104,7 +112,7 @@ impl<T: Handle> Homes<T> {
         let now = env.now();
         let waited = if ask.is_stalled() { Duration::MAX } else { self.crew.waited(w, now) };
         let (now, left) = (stamp(now), Cell::new(None));
-        let look = Look { w, socket, accepts, waited, now, left };
+        let look = Look { w, socket, accepts, waited, now, left, room: OnceCell::new() };
         let found = self
             .take_near(&look, env)
             .or_else(|| self.take_together(&look, env))
@@ -139,7 +147,9 @@ impl<T: Handle> Homes<T> {
                     let at = oldest(entries, look.accepts)?;
                     // What the workers of a socket run together all that are idle wait for.
                     let waiting = self.idle(look.socket).count() as u32;
-                    self.is_paid(look, &entries[at], waiting).then(|| entries.remove(at))?
+                    let may = self.is_paid(look, &entries[at], waiting)
+                        && (!claims(&entries[at]) || self.has_room(look, &entries[at]));
+                    may.then(|| entries.remove(at))?
                 };
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
                     let workers = self.workers(look.socket);
@@ -150,7 +160,7 @@ impl<T: Handle> Homes<T> {
                     if let Some(home) = before.filter(|_| !self.is_wide(&ready)) {
                         self.dealt_out(home);
                     }
-                    self.begins(&ready, true);
+                    self.begins(&ready, false);
                     return Some(ready);
                 }
             }
@@ -234,8 +244,16 @@ impl<T: Handle> Homes<T> {
         if !look.has_waited(queue.age(look.now), price) {
             return None;
         }
-        let found = if look.is_forced() { queue.pop(env, take) } else { queue.try_pop(env, take) };
-        env.steal(victim, found.is_some());
+        let found = match look.is_forced() {
+            true => Ok(queue.pop(env, take)),
+            false => queue.try_pop(env, take),
+        };
+        env.steal(victim, matches!(found, Ok(Some(_))));
+        let found = found.unwrap_or_else(|Busy| {
+            // It may be the worker's at once.
+            look.leaves(look.waited.saturating_add(self.first_look()));
+            None
+        });
         if found.is_none() {
             look.leaves(Duration::MAX);
         }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Env, LockId, Ready,
-    policy::queue::{Accepts, Queue},
+    policy::queue::{Accepts, Busy, Queue},
 };
 
 /// A strand that waits, and since when: nanoseconds; 0 where nothing tells the time.
@@ -88,13 +88,13 @@ impl<T> Line<T> {
         self.queue.pop(env, |entries| self.noting(entries, take))
     }
 
-    /// As [`Self::pop`]; also `None` if another worker is at it.
+    /// As [`Self::pop`], unless another worker is at it.
     pub(super) fn try_pop(
         &self,
         env: &mut dyn Env,
         take: impl FnOnce(&mut VecDeque<Entry<T>>) -> Option<Entry<T>>,
-    ) -> Option<Entry<T>> {
-        self.queue.try_pop(env, |entries| self.noting(entries, take)).unwrap_or(None)
+    ) -> Result<Option<Entry<T>>, Busy> {
+        self.queue.try_pop(env, |entries| self.noting(entries, take))
     }
 
     fn noting<R>(

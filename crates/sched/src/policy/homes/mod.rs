@@ -151,7 +151,7 @@ impl<T: Handle> Homes<T> {
         let rows = Rows::new(machine, &sockets, line);
         Box::new(Self {
             name,
-            crew: Crew::new(workers, rows.pace(machine)),
+            crew: Crew::new(workers, rows.pace(machine), private_cache(machine)),
             rounds: Rounds::new(),
             own: queues(0, workers),
             dealt: queues(workers, workers),
@@ -197,6 +197,14 @@ impl<T: Handle> Homes<T> {
     /// What is at home there need not be dealt out any more. Returns whether all is dealt out now.
     fn dealt_out(&self, home: Home) -> bool {
         self.is_undealt(home) && self.undealt.fetch_sub(1, SeqCst) == 1
+    }
+
+    /// How many other workers have their places in the home of what begins, and get none of it if
+    /// it is not divided.
+    fn others_in(&self, ready: &Ready<T>) -> u32 {
+        let home = Home::read(ready.task.mark)
+            .filter(|home| ready.stage == Stage::Start && home.kind != Kind::Together);
+        home.map_or(0, |home| self.row(home).whole(home).saturating_sub(1))
     }
 
     /// Whether a worker has nothing to do.
@@ -305,8 +313,11 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         self.divides(w, None);
         let found = self.find(w, ask, env);
-        match found {
-            Some(_) => self.crew.begins(w, env),
+        match &found {
+            Some(ready) => {
+                self.crew.begins(w, env);
+                self.crew.holds(w, self.others_in(ready), env);
+            }
             None => self.crew.found_nothing(w),
         }
         self.leaves_to_others(w, found.is_some(), env);

@@ -82,6 +82,13 @@ impl Row {
         f64::from(all.to - all.from) / f64::from(home.to - home.from)
     }
 
+    /// How many workers have their whole places in a home.
+    pub(in crate::policy) fn whole(&self, home: Home) -> u32 {
+        let first = self.bounds.partition_point(|bound| *bound < home.from);
+        let end = self.bounds.partition_point(|bound| *bound <= home.to);
+        (end as u32).saturating_sub(first as u32 + 1)
+    }
+
     /// Whether a home is divided further: it reaches over a border between workers, and is more
     /// than the finest part of one.
     pub(in crate::policy) fn is_wide(&self, home: Home) -> bool {
@@ -94,6 +101,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn of_a_home_those_count_whose_place_is_all_in_it() {
+        let row = Row::new(0, (0..4).map(|_| 1.0));
+        let quarter = row.at(0, Kind::Dealt).to;
+        let whole = |from, to| row.whole(Home { from, to, ..row.at(0, Kind::Dealt) });
+        assert_eq!([1, 2, 4].map(|n| whole(0, n * quarter)), [1, 2, 4]);
+        assert_eq!(whole(quarter / 2, 3 * quarter), 2);
+        assert_eq!([whole(1, quarter), whole(1, 2 * quarter - 1)], [0, 0]);
+    }
 
     proptest! {
         #[test]

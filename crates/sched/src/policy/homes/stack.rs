@@ -1,7 +1,6 @@
 //! What the workers of one socket run together.
 
 use std::{
-    cell::LazyCell,
     sync::atomic::{
         AtomicU32, AtomicU64,
         Ordering::{Relaxed, SeqCst},
@@ -9,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use befit_machine::WorkerId;
+use befit_machine::{Bytes, WorkerId};
 
 use super::{
     Homes,
@@ -64,22 +63,14 @@ impl<T: Handle> Homes<T> {
             return None;
         }
         let a_moment = self.price(self.private);
-        let again = LazyCell::new(|| self.again(look.socket));
         let mut in_turn = false;
         let found = stack.waiting.pop(env, |entries| {
-            let claimed = stack.claimed.load(SeqCst);
-            let fits = |size: u64| {
-                claimed == 0 || claimed.saturating_add(size) <= self.brim(look.socket).0
-            };
             let divided = stack.dividers.load(SeqCst) > 0 && !look.is_forced();
             let may_begin = |ready: &Entry<T>| match look.accepts {
                 Some(accepts) => accepts(&ready.job),
                 None if !claims(ready) => true,
                 None if divided && !look.is_enough(look.age(ready), a_moment) => false,
-                None => {
-                    let lost = || self.fetch(ready.task.size, *again);
-                    fits(ready.task.size.0) || self.pays(look, ready, lost())
-                }
+                None => self.has_room(look, ready),
             };
             let last = stack.last.load(Relaxed);
             let apart = |ready: &Entry<T>| {
@@ -109,6 +100,30 @@ impl<T: Handle> Homes<T> {
             self.divides(look.w, Some(look.socket));
         }
         Some(ready)
+    }
+
+    /// Whether a task that claims fits beside those that the worker's socket runs, or the wait for
+    /// that has cost as much as the misses that it causes. If others wait as well and get nothing
+    /// of what runs, as it is not divided, they pay together, for what does not fit.
+    pub(super) fn has_room(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
+        let (socket, size) = (look.socket, ready.task.size);
+        let claimed = self.stacks[socket].claimed.load(SeqCst);
+        let over = claimed.saturating_add(size.0).saturating_sub(self.brim(socket).0);
+        if claimed == 0 || over == 0 {
+            return true;
+        }
+        let price = match *look.room.get_or_init(|| self.room_is_worth(socket, look.now)) {
+            (again, 0) => self.fetch(size, again),
+            (again, waiting) => self.fetch(size.min(Bytes(over)), again) / waiting,
+        };
+        self.pays(look, ready, price)
+    }
+
+    /// How often what is taken from those that `socket` runs is brought in again, and how many idle
+    /// workers get nothing of what runs.
+    fn room_is_worth(&self, socket: usize, now: u64) -> (f64, u32) {
+        let held = self.crew.held(self.workers(socket), self.first_look(), now);
+        (self.again(socket), held.min(self.idle(socket).count() as u32))
     }
 
     /// How often the workers of `socket` would bring in again each line that a task takes from them
@@ -151,6 +166,6 @@ fn is<T>(ready: &Entry<T>, kind: Kind) -> bool {
     ready.stage == Stage::Start && home_of(ready).is_some_and(|home| home.kind == kind)
 }
 
-fn claims<T>(ready: &Entry<T>) -> bool {
+pub(super) fn claims<T>(ready: &Entry<T>) -> bool {
     is(ready, Kind::Claims)
 }

@@ -23,6 +23,15 @@ impl Play {
     }
 }
 
+impl Play<Clock> {
+    /// On two sockets of four cores, with a clock.
+    fn of_four_cores_each() -> Self {
+        let machine = "l3:2(size=1MiB) core:4 l2:1(size=64KiB) pu:1".parse().unwrap();
+        let policy = SchedulerKind::Homes.build(&machine, Options::default());
+        Self { policy, env: Clock::default() }
+    }
+}
+
 impl<E: Env> Play<E> {
     fn within(env: E) -> Self {
         Self { policy: SchedulerKind::Homes.build(&two_sockets(), Options::default()), env }
@@ -222,6 +231,60 @@ fn what_does_not_fit_waits_the_longer_the_more_the_others_find_in_the_cache() {
     }
 }
 
+/// How long until `worker` is given something, in tens of microseconds.
+fn waits(play: &mut Play<Clock>, worker: u32) -> u64 {
+    let began = play.env.now;
+    let is_given = |i: &u64| {
+        play.env.now = began + Duration::from_micros(10 * i);
+        play.get(worker).is_some()
+    };
+    (0..10_000).find(is_given).unwrap()
+}
+
+#[test]
+fn who_has_no_part_in_what_runs_undivided_pays_for_what_does_not_fit() {
+    // Of what is 600 KiB each, the second is 176 too much beside the first, whose home is worker 1's
+    // as well.
+    let waits = |divided| {
+        let mut play = Play::of_four_cores_each();
+        let root = play.root(Some(Bytes::kib(4096)));
+        play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+        let [left, _] = [(0, "left"), (4, "right")].map(|(w, job)| play.run(w, job));
+        play.join(left, ["a", "b"], [Some(Bytes::kib(600)); 2]);
+        let first = play.policy.get(WorkerId(0), Ask::ANYTHING, &mut play.env).unwrap();
+        if divided {
+            play.policy.done(WorkerId(0), &first.strand(), &mut play.env);
+            play.policy.resume(WorkerId(0), &first.task, &mut play.env);
+        }
+        waits(&mut play, 1)
+    };
+    let [whole, divided] = [false, true].map(waits);
+    assert!(3 * whole <= divided, "{whole} and {divided}");
+}
+
+#[test]
+fn what_another_socket_left_waits_for_room_as_well() {
+    let waits = |is_full| {
+        let mut play = Play::of_four_cores_each();
+        let root = play.root(Some(Bytes::kib(4096)));
+        play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+        let [left, right] = [(0, "left"), (4, "right")].map(|(w, job)| play.run(w, job));
+        play.join(left, ["a", "b"], [Some(Bytes::kib(900)); 2]);
+        assert!(play.get(0).is_some());
+        let c = right.child(0, Some(Bytes::kib(900)), None).beside(Bytes::kib(900));
+        play.add(4, "c", c);
+        let c = play.run(4, "c");
+        if is_full {
+            play.policy.resume(WorkerId(4), &c, &mut play.env);
+        } else {
+            play.policy.task_ended(WorkerId(4), &c, &mut play.env);
+        }
+        waits(&mut play, 5)
+    };
+    let [full, empty] = [true, false].map(waits);
+    assert!(3 * empty <= full, "{full} and {empty}");
+}
+
 #[test]
 fn what_waits_for_the_workers_of_a_socket_costs_others_its_data_and_each_of_them_its_part() {
     // Whether worker 3 takes the left half of 2 MiB, which is still to be divided, after so long.
@@ -290,6 +353,10 @@ fn a_thief_passes_by_a_queue_that_another_worker_is_at_and_comes_back() {
     assert_eq!(play.get(1), None);
     let due = play.policy.due(WorkerId(1), &mut play.env);
     assert!(due.is_some_and(|due| due < Duration::from_millis(1)), "{due:?}");
+    // Also one that has waited for something else for long.
+    play.env.now = Duration::from_millis(50);
+    assert_eq!(play.get(1), None);
+    assert!(play.policy.due(WorkerId(1), &mut play.env) <= due);
     play.env.all_held = false;
     assert_eq!(play.get(1), Some("fork"));
 }
