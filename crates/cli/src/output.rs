@@ -33,7 +33,7 @@ enum Format {
     /// For reading
     #[default]
     Table,
-    /// For programs: the schema befit.compare/2; of `befit run` befit.run/2
+    /// For programs: a document whose schema docs/json.md describes
     Json,
     /// The fields of the JSON, one row a result
     Csv,

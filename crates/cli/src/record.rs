@@ -140,7 +140,7 @@ pub(crate) struct RecordArgs {
     #[arg(value_parser = positive)]
     shrink: u32,
     /// With the lines of the source that touch data, and that take memory, for `befit misses`: a
-    /// larger recording that takes longer
+    /// larger recording
     #[arg(long)]
     lines: bool,
     /// The file to write; it appears whole or not at all

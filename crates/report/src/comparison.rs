@@ -78,8 +78,8 @@ fn block(block: &[Summary], width: Width) -> String {
     if let Some(Sampled { one_in, .. }) = first.sampled {
         let _ = writeln!(
             text,
-            "one line in {one_in} was simulated, others with each seed; a mean's ± contains the \
-             figure of all lines"
+            "one cache line in {one_in} was simulated, another sample with each seed; the ± of a \
+             mean covers the figure of all lines"
         );
     }
     let _ = writeln!(text, "\n{}", time(block, width));

@@ -3,8 +3,8 @@
 //! Whenever something becomes ready, every parked worker that could run it looks again, at a random
 //! point of its polling period. The first to look takes it, and the others look in vain. So on
 //! machines of more than [`MOST`] workers only so many are woken, those whose points come first;
-//! each that has looked in vain wakes another while something is ready. Nobody looks when nothing
-//! is. Smaller machines wake all.
+//! each that has looked in vain wakes another while something is ready. Smaller machines wake all.
+//! Workers for whom something is due are not among them: these look then.
 
 use std::ops::Range;
 

@@ -391,7 +391,7 @@ impl<'a> Engine<'a> {
                 herd.park(w);
             }
             self.wake_herd(now);
-            if self.ready > 0 && self.workers[w.index()].parked {
+            if self.ready > 0 {
                 self.waits(w);
             }
             return;
