@@ -66,10 +66,13 @@ static void look(struct load *load, const uint32_t *words, uintptr_t address) {
             if (steps == 0 || moved / STRIDES / steps != 0 || moved % steps != 0)
                 continue;
             int64_t stride = moved / steps;
-            if (stride < 2)
+            uintptr_t base = address - (uintptr_t)(stride * (int64_t)words[i]);
+            /* Index 0 is on the heap, too, or just before it. Halves of floating-point numbers that
+             * rise with the address would be indices of something far away. */
+            if (stride < 2 || !is_within(&befit_places.heap, base + STRIDES))
                 continue;
             load->stride = stride;
-            load->base = address - (uintptr_t)(stride * (int64_t)words[i]);
+            load->base = base;
             load->right = load->wrong = 0;
             return;
         }
