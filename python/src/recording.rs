@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use befit_lab::{CrateSource, GivenSizes, KernelSource, Silent, Source};
+use befit_lab::{CrateSource, GivenSizes, KernelSource, Silent, Source, Target};
 use befit_program::Program;
 use pyo3::prelude::*;
 
@@ -176,14 +176,14 @@ pub(crate) fn record(
         }
         (None, Some(manifest)) => {
             alone("a manifest_path", "a kernel", &of_kernel)?;
-            let source = CrateSource {
-                manifest,
+            let target = Target {
+                manifest_path: Some(manifest),
                 package,
                 bin,
                 example,
-                arguments,
-                ..CrateSource::default()
+                ..Target::default()
             };
+            let source = CrateSource { target, arguments, ..CrateSource::default() };
             Source::Crate(source)
         }
         _ => return Err(value("record takes either a kernel's name or a manifest_path")),
