@@ -248,7 +248,7 @@ struct Awhile {
     told: Option<Duration>,
 }
 
-const AWHILE: Duration = Duration::from_millis(5);
+const AWHILE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 struct Late<T> {
