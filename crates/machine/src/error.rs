@@ -54,8 +54,9 @@ impl fmt::Display for MachineError {
         match self {
             Self::Unknown { name, known } => write!(
                 f,
-                "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` or \
-                 `befit calibrate` wrote, and hwloc synthetic strings such as `pack:2 l3:1 core:4 pu:1`"
+                "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` \
+                 or `befit calibrate` wrote, and hwloc synthetic strings such as `pack:2 l3:1 \
+                 core:4 pu:1`"
             ),
             Self::Object { object, what } => write!(f, "{object}: {what}"),
             Self::Synthetic { at, token, what } => {

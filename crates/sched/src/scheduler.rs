@@ -219,8 +219,8 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>>;
 
     /// `get` has just given `w` nothing: for how much longer it keeps from the worker what it
-    /// leaves to others for a while. What is kept may wait for ever unless the engine asks again then, if
-    /// those others wait for it. `None` if nothing is kept like this.
+    /// leaves to others for a while. What is kept may wait for ever unless the engine asks again
+    /// then, if those others wait for it. `None` if nothing is kept like this.
     fn due(&self, w: WorkerId, env: &mut dyn Env) -> Option<Duration> {
         None
     }

@@ -73,7 +73,9 @@ impl Engine<'_> {
             // The prices have what it takes to write the block.
             self.hardware.touch_block(w, block, true, self.workers[w.index()].clock);
             let index = self.tasks.notes(*task).index;
-            if forks::keeps_spawned(&self.capabilities, index, self.workers.len()) {
+            if forks::may_keep_spawned(&self.capabilities)
+                && forks::keeps_spawned(&self.capabilities, index, self.workers.len())
+            {
                 self.put_out(w, *task);
                 continue;
             }

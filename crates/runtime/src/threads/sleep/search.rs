@@ -246,7 +246,7 @@ impl Sleep {
             // It looked only once for all of them, and found one thing.
             Some(_) => {
                 let events = served.map(|served| seen.since(served));
-                // Maybe what it had been refused, and none of them stands for that.
+                // It may have found what it had been refused, for which none of these events stands.
                 let more = was_due && events != Some(0) && search.leaves_work();
                 passed_on || now != seen || more || events.is_none_or(|events| events > 1)
             }
@@ -257,7 +257,7 @@ impl Sleep {
         if owes && (passed_on || !held) {
             let is_one = |served| now.since(served) == 1;
             let own = notified.filter(|_| served.is_some_and(is_one));
-            // Of those for some cluster nobody relies on a worker that is awake.
+            // Only notifications for all rely on a worker that is awake.
             search.pass_on(own.map_or(ClusterId::ROOT, |notified| notified.cluster));
         }
         // Others may sleep without a limit, as it was this one that would look again.

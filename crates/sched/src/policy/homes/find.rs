@@ -249,15 +249,13 @@ impl<T: Handle> Homes<T> {
             false => queue.try_pop(env, take),
         };
         env.steal(victim, matches!(found, Ok(Some(_))));
-        let found = found.unwrap_or_else(|Busy| {
+        look.leaves(match found {
+            Ok(Some(found)) => return Some(found),
+            Ok(None) => Duration::MAX,
             // It may be the worker's at once.
-            look.leaves(look.waited.saturating_add(self.first_look()));
-            None
+            Err(Busy) => look.waited.saturating_add(self.first_look()),
         });
-        if found.is_none() {
-            look.leaves(Duration::MAX);
-        }
-        found
+        None
     }
 
     /// Whether the worker has waited, and the task too, as long as it takes to move the task's data

@@ -23,15 +23,6 @@ impl Play {
     }
 }
 
-impl Play<Clock> {
-    /// On two sockets of four cores, with a clock.
-    fn of_four_cores_each() -> Self {
-        let machine = "l3:2(size=1MiB) core:4 l2:1(size=64KiB) pu:1".parse().unwrap();
-        let policy = SchedulerKind::Homes.build(&machine, Options::default());
-        Self { policy, env: Clock::default() }
-    }
-}
-
 impl<E: Env> Play<E> {
     fn within(env: E) -> Self {
         Self { policy: SchedulerKind::Homes.build(&two_sockets(), Options::default()), env }
@@ -231,6 +222,17 @@ fn what_does_not_fit_waits_the_longer_the_more_the_others_find_in_the_cache() {
     }
 }
 
+/// Two sockets of four cores, with a clock: 2 MiB are dealt to each, and have begun.
+fn halves_on_four_cores_each() -> (Play<Clock>, [TaskInfo; 2]) {
+    let machine = "l3:2(size=1MiB) core:4 l2:1(size=64KiB) pu:1".parse().unwrap();
+    let policy = SchedulerKind::Homes.build(&machine, Options::default());
+    let mut play = Play { policy, env: Clock::default() };
+    let root = play.root(Some(Bytes::kib(4096)));
+    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+    let halves = [(0, "left"), (4, "right")].map(|(w, job)| play.run(w, job));
+    (play, halves)
+}
+
 /// How long until `worker` is given something, in tens of microseconds.
 fn waits(play: &mut Play<Clock>, worker: u32) -> u64 {
     let began = play.env.now;
@@ -243,13 +245,10 @@ fn waits(play: &mut Play<Clock>, worker: u32) -> u64 {
 
 #[test]
 fn who_has_no_part_in_what_runs_undivided_pays_for_what_does_not_fit() {
-    // Of what is 600 KiB each, the second is 176 too much beside the first, whose home is worker 1's
-    // as well.
+    // Of what is 600 KiB each, the second is 176 too much beside the first, whose home is also
+    // worker 1's.
     let waits = |divided| {
-        let mut play = Play::of_four_cores_each();
-        let root = play.root(Some(Bytes::kib(4096)));
-        play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
-        let [left, _] = [(0, "left"), (4, "right")].map(|(w, job)| play.run(w, job));
+        let (mut play, [left, _]) = halves_on_four_cores_each();
         play.join(left, ["a", "b"], [Some(Bytes::kib(600)); 2]);
         let first = play.policy.get(WorkerId(0), Ask::ANYTHING, &mut play.env).unwrap();
         if divided {
@@ -265,10 +264,7 @@ fn who_has_no_part_in_what_runs_undivided_pays_for_what_does_not_fit() {
 #[test]
 fn what_another_socket_left_waits_for_room_as_well() {
     let waits = |is_full| {
-        let mut play = Play::of_four_cores_each();
-        let root = play.root(Some(Bytes::kib(4096)));
-        play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
-        let [left, right] = [(0, "left"), (4, "right")].map(|(w, job)| play.run(w, job));
+        let (mut play, [left, right]) = halves_on_four_cores_each();
         play.join(left, ["a", "b"], [Some(Bytes::kib(900)); 2]);
         assert!(play.get(0).is_some());
         let c = right.child(0, Some(Bytes::kib(900)), None).beside(Bytes::kib(900));
