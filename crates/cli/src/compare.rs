@@ -35,9 +35,9 @@ is a 95 % interval; where it includes no change at all, 'no difference' stands t
 run at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most \
 2 points wide or a quarter of the difference, or the budget is spent. Of a program of more than \
 four million touches one line in K is simulated (--sample). Times and counts are medians over the \
-seeds. Below the tables stands what they mean, and what simulations of something else gained: half \
-as many again at most. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used \
-again.";
+seeds; of a sample, figures with a ± are means. Below the tables stands what they mean, and what \
+simulations of something else gained: half as many again at most. Recordings are kept under the \
+target folder (or in $BEFIT_CACHE) and used again.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPARE_EXAMPLES)]
@@ -210,8 +210,9 @@ struct PlanArgs {
     /// prints intervals for the figures of all lines: a power of two; `off` for all lines; or
     /// `auto` for the largest, up to 64, that leaves two million touches in groups that are alike.
     /// Where the interval of time or of a level's misses reaches further than 10 %, `auto` adds
-    /// seeds, up to 20, and then halves K as long as that helps. With `auto` small programs, and
-    /// those whose strides favour some lines, are simulated whole
+    /// seeds, up to 20, and then halves K as long as that helps. With `auto` programs are
+    /// simulated whole that are small, have strands of few touches, follow pointers, or have
+    /// strides that favour some lines
     #[arg(long, value_name = "K", default_value = "auto")]
     sample: Sampling,
     /// The share of the machines' memory bandwidth, by binding pages to as many of its memory

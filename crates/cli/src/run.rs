@@ -51,8 +51,8 @@ pub(crate) struct RunArgs {
     /// Threads of a pool; by default as many as the process may use CPUs
     #[arg(long, value_name = "N", value_parser = count::<NonZeroU32>)]
     threads: Option<NonZeroU32>,
-    /// The machine to schedule on: a preset, `host`, a file that lstopo wrote, or an hwloc
-    /// synthetic string; by default this one
+    /// The machine to schedule on: a preset, `host`, a file that `befit calibrate -o FILE` or
+    /// lstopo wrote, or an hwloc synthetic string; by default this one
     #[arg(long, value_name = "MACHINE", value_parser = machine_name)]
     machine: Option<String>,
     /// Whether threads are pinned; `auto`, the default here, does so if the pool has a thread for
@@ -75,7 +75,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Pin {
-    /// If the pool has the machine to itself
+    /// If the pool has a thread for each CPU of the process, and no other pool of it is pinned
     Auto,
     /// As far as the system lets it
     Always,

@@ -78,8 +78,8 @@ pub(crate) struct VerifyArgs {
     /// How many seeds are simulated
     #[arg(long, value_name = "K", default_value = "3", value_parser = count::<NonZeroU32>)]
     seeds: NonZeroU32,
-    /// What stands for this machine in the simulation: `host`, a file that lstopo wrote, or an
-    /// hwloc synthetic string
+    /// What stands for this machine in the simulation: `host`, a preset, a file that `befit
+    /// calibrate -o FILE` or lstopo wrote, or an hwloc synthetic string
     #[arg(long, value_name = "MACHINE", default_value = "host", value_parser = machine)]
     machine: (String, Machine),
     /// Record again what was recorded before

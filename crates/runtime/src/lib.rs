@@ -2,9 +2,11 @@
 //!
 //! [`join`] runs two closures, maybe in parallel; [`scope`](scope()) any number that may borrow
 //! from the caller; [`spawn`] one that nobody waits for. They run in a [`ThreadPool`] under a
-//! scheduler of your choice ([`SchedulerKind`]): plain or distance-aware work stealing, or
-//! space-bounded scheduling, which binds each task to the smallest cache that its data fits in.
-//! Space-bounded scheduling needs to know sizes: wrap closures with [`fit`](fit()).
+//! scheduler ([`SchedulerKind`]): `ws`, plain work stealing, unless
+//! [`ThreadPoolBuilder::scheduler`] or the variable `BEFIT_SCHEDULER` says otherwise. Others steal
+//! near first, bind each task to the smallest cache that its data fits in (`sb`), or give a task the
+//! same part of the workers each time (`homes`). Those that place by size need sizes: wrap closures
+//! with [`fit`](fit()), which takes the bytes that the closure touches, with all that it forks.
 //!
 //! ```
 //! use befit::{SchedulerKind, ThreadPoolBuilder, fit, join};

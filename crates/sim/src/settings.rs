@@ -23,7 +23,8 @@ pub struct Settings<P = SchedulerKind> {
 }
 
 impl<P> Settings<P> {
-    /// `scheduler` with its defaults.
+    /// `scheduler` with its default options, and fixed costs. [`Costs::of`] has those of a machine,
+    /// which `befit compare` simulates with.
     pub fn new(scheduler: P, seed: u64) -> Self {
         Self {
             scheduler,

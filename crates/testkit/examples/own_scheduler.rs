@@ -81,7 +81,8 @@ fn main() {
     // In the simulator: 64 tasks on a machine of 4 sockets with 8 cores each.
     let program = sweeps(64);
     let machine = Machine::find("xeon-7560").expect("a preset");
-    let settings = befit_sim::Settings::new(SocketStacks, 1);
+    let mut settings = befit_sim::Settings::new(SocketStacks, 1);
+    settings.costs = befit_sim::Costs::of(&machine.prices); // as `befit compare` has them
     let outcome = befit_sim::run(&program, &machine, &settings, &|_| {}).expect("it runs");
     println!("on {}: {} cycles, {} steals", machine.name, outcome.time.0, outcome.steals);
 }

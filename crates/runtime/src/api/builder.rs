@@ -42,7 +42,7 @@ use crate::{
 /// |---|---|---|
 /// | `BEFIT_SCHEDULER` | [`Self::scheduler`] | the name of a [`SchedulerKind`]: `ws`, `pws`, `sb`, `cats-s`, … |
 /// | `BEFIT_AUTO` | none | `on`, `off`: whether [`SchedulerKind::Auto`] may choose; `off` makes it `ws` |
-/// | `BEFIT_MACHINE` | [`Self::machine`] | a preset's name, `host`, an hwloc synthetic string; with this crate's feature `xml` also a file that `lstopo machine.xml` wrote |
+/// | `BEFIT_MACHINE` | [`Self::machine`] | a preset's name, `host`, a file that `befit calibrate -o` wrote, an hwloc synthetic string; with this crate's feature `xml` also a file that `lstopo machine.xml` wrote |
 /// | `BEFIT_PIN` | [`Self::pin`] | `auto`, `always`, `never` |
 /// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
 /// | `BEFIT_SIGMA`, `BEFIT_MU` | [`Self::sigma`], [`Self::mu`] | a number above 0 and at most 1 |
@@ -325,15 +325,16 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// What counts the work of each thread for schedulers that measure (`cats`, `cats-s`), instead
-    /// of the processor's counters: for machines that count nothing, and for tests of what a
-    /// scheduler makes of its measurements.
+    /// What counts the work of each thread for schedulers that measure (`cats`, `cats-s`, `homes`,
+    /// and `auto` where it is `homes`), instead of the processor's counters: for machines that
+    /// count nothing, and for tests of what a scheduler makes of its measurements.
     ///
     /// `open` is called on each thread, with its index, when it starts. It returns a function that
     /// the same thread calls, and that returns how much the thread has done so far, or `None` if
-    /// that is not known. The scheduler calls it some four times a task while it measures, and
-    /// twice a task afterwards, so it should take no more than some ten nanoseconds. It calls
-    /// nothing of this library: no task runs then. Other schedulers call neither.
+    /// that is not known. `cats` and `cats-s` call it some four times a task while they measure,
+    /// and twice a task afterwards, `homes` at the end of each strand: so it should take no more
+    /// than some ten nanoseconds. It calls nothing of this library: no task runs then. Other
+    /// schedulers do not call it.
     ///
     /// ```
     /// use befit::{SchedulerKind, ThreadPoolBuilder, WorkerCounts};

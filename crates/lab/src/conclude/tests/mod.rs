@@ -340,7 +340,7 @@ fn oversubscription() {
     let mut order: Vec<u64> = (0..320).collect();
     fastrand::Rng::with_seed(1).shuffle(&mut order);
     let program = program(|b| {
-        tree(b, 0, 128, &|b, task| {
+        tree(b, 0, 64, &|b, task| {
             for _ in 0..30 {
                 read(b, order.iter().map(|line| task * 512 + line), 2);
             }

@@ -142,7 +142,7 @@ impl Sleep {
     }
 
     /// Whether `thread` sleeps, or is about to.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn is_asleep(&self, thread: usize) -> bool {
         self.parkers[thread].sleepy().is_some()
     }
