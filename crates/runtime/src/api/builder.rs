@@ -151,9 +151,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// A policy of the program's own, in place of the built-in ones: `docs/your-own-scheduler.md`
     /// shows how to write one. It calls nothing of this library: often no task runs then.
     ///
-    /// It must hand out each job once, as often as it was added. A pool frees a job once it has
-    /// run, so a policy that hands one out again makes the behaviour undefined, though it is all
-    /// safe code. `befit_testkit::on_threads` looks for that before any harm is done.
+    /// It must hand out each job once, as often as it was added, and in the pool that it was added
+    /// in. A pool frees a job once it has run, and what a job needs lives as long as its pool. So a
+    /// policy that hands one out again, or elsewhere, makes the behaviour undefined, though it is
+    /// all safe code. `befit_testkit::on_threads` looks for that before any harm is done.
     pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
         self.settings.policy = Some(Box::new(policy));
         self
