@@ -1,6 +1,6 @@
 //! The C half's functions, made safe.
 
-use std::ffi::c_void;
+use std::{ffi::c_void, ops::Range};
 
 use super::Origin;
 
@@ -20,6 +20,7 @@ mod c {
         pub(super) safe fn befit_record_scope() -> u32;
         pub(super) fn befit_record_captured(words: *const u64, count: usize);
         pub(super) fn befit_record_fork(scope: u32, task: *const Task);
+        pub(super) safe fn befit_record_stack_base() -> usize;
         pub(super) safe fn befit_record_stack_top() -> usize;
         pub(super) safe fn befit_record_end();
         pub(super) safe fn befit_record_sync(scope: u32);
@@ -73,10 +74,10 @@ fn pause() -> bool {
     false
 }
 
-/// See [`super::stack_top`].
+/// See [`super::stack`].
 #[inline(always)]
-pub(super) fn stack_top() -> usize {
-    c::befit_record_stack_top()
+pub(super) fn stack() -> Range<usize> {
+    c::befit_record_stack_base()..c::befit_record_stack_top()
 }
 
 /// See [`super::captured`].

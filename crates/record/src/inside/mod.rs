@@ -23,6 +23,7 @@ mod tests;
 use std::cell::Cell;
 use std::{
     ffi::c_void,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
 };
@@ -58,11 +59,14 @@ pub fn in_region() -> bool {
     hooks::in_region()
 }
 
-/// Where the stack of the region that this thread is recorded in begins: its frames lie below this
-/// address. 0 outside of regions.
+/// The part of this thread's own stack on which the frames of the region lie that it is recorded
+/// in. Empty outside of regions, and where the region began on another stack.
+///
+/// A program may leave this stack for a while, as coroutines do. Memory is there from a variable
+/// that lies in this range up to its end; nothing is known of what lies below.
 #[inline(always)]
-pub fn stack_top() -> usize {
-    hooks::stack_top()
+pub fn stack() -> Range<usize> {
+    hooks::stack()
 }
 
 /// What the next task that is forked has captured: numbers below 2^40, each with the word's number

@@ -70,6 +70,11 @@ extern "C" fn befit_record_scope() -> u32 {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn befit_record_stack_base() -> usize {
+    0
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn befit_record_stack_top() -> usize {
     0
 }

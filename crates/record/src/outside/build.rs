@@ -5,13 +5,14 @@ use std::{
     io::{self, Write},
     path::{self, Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use serde_json::Value;
 
 use super::{
     choice::Choice,
-    overlay::{Overlay, Workspace},
+    overlay::{Overlay, Workspace, rayon_cores},
     target::Target,
     tool::output_of,
 };
@@ -92,6 +93,15 @@ pub enum BuildError {
     /// The instrumented code misses the recorder.
     #[error("the program uses neither befit nor rayon, so it has no forks that could be recorded")]
     WithoutBefit,
+    /// The instrumented code misses the recorder, because cargo has kept the program's rayon-core.
+    #[error(
+        "cargo did not take befit's rayon-core in the place of the program's, which is {0}; to be \
+         recorded, the program must take rayon-core 1 from crates.io, without a patch"
+    )]
+    NotReplaced(
+        /// Its version and where it comes from.
+        String,
+    ),
     /// The target names no crate of its package's that could be recorded.
     #[error(
         "{} names neither befit nor rayon in its source, so {flag} {name} has no forks that could \
@@ -143,6 +153,19 @@ pub enum BuildError {
     /// Several binaries, and no word on which.
     #[error("the package has several binaries: {}; name one of them with --bin", .0.join(", "))]
     WhichBinary(Vec<String>),
+    /// Several packages with a binary or example of that name, and no word on which.
+    #[error(
+        "several packages have a {flag} {name}: {}; name one of them with --package",
+        .packages.join(", ")
+    )]
+    WhichPackage {
+        /// `--bin` or `--example`.
+        flag: &'static str,
+        /// Its name.
+        name: String,
+        /// The packages.
+        packages: Vec<String>,
+    },
 }
 
 fn or_none(known: &str) -> &str {
@@ -155,12 +178,14 @@ impl BuildError {
         matches!(
             self,
             Self::WithoutBefit
+                | Self::NotReplaced(_)
                 | Self::Manifest(_)
                 | Self::NotNamed { .. }
                 | Self::NoSuchPackage { .. }
                 | Self::NoBinary
                 | Self::NoSuchTarget { .. }
                 | Self::WhichBinary(_)
+                | Self::WhichPackage { .. }
         )
     }
 }
@@ -211,11 +236,11 @@ impl Build {
         let manifest = target.manifest_path.as_deref();
         let workspace = self.workspace(manifest)?;
         let Choice { package, flag, name } = workspace.choose(self)?;
-        let mut cargo = if self.plain {
+        let (mut cargo, lockfile) = if self.plain {
             let mut cargo = self.cargo("build", manifest);
             let folder = target.target_dir.iter();
             cargo.args(folder.flat_map(|folder| ["--target-dir".as_ref(), folder.as_os_str()]));
-            cargo
+            (cargo, None)
         } else {
             self.instrumented(manifest, &workspace)?
         };
@@ -227,16 +252,31 @@ impl Build {
             cargo.arg("--no-default-features");
         }
         cargo.args(self.config.iter().flat_map(|setting| ["--config", setting]));
-        let messages = output_of(cargo, said)?;
+        let is_unused = AtomicBool::new(false);
+        let messages = output_of(cargo, &|line| {
+            if is_unused_patch(line) {
+                is_unused.store(true, Relaxed);
+            }
+            said(line);
+        });
+        let messages = messages.map_err(|error| match (error, lockfile) {
+            (BuildError::WithoutBefit, Some(lockfile)) if is_unused.into_inner() => {
+                // Cargo says so also of a program that uses none.
+                let theirs = rayon_cores(&lockfile);
+                theirs.map_or(BuildError::WithoutBefit, BuildError::NotReplaced)
+            }
+            (error, _) => error,
+        })?;
         binary_in(&messages)
     }
 
-    /// The cargo command that builds with instrumentation, in a folder of its own.
+    /// The cargo command that builds with instrumentation, in a folder of its own; with the
+    /// lockfile, where that is the overlay's.
     fn instrumented(
         &self,
         manifest: Option<&Path>,
         workspace: &Workspace,
-    ) -> Result<Command, BuildError> {
+    ) -> Result<(Command, Option<PathBuf>), BuildError> {
         let host = host_triple()?;
         let target = match &self.target.target_dir {
             Some(folder) => {
@@ -245,11 +285,12 @@ impl Build {
             None => workspace.target.clone(),
         };
         let folder = target.join(if self.work { "befit-work" } else { "befit-record" });
-        let mut cargo = match &self.rayon_core {
+        let (mut cargo, lockfile) = match &self.rayon_core {
             Some(rayon_core) if workspace.may_use_rayon() => {
-                self.with_rayon_core(rayon_core, workspace, &folder)?
+                let (cargo, lockfile) = self.with_rayon_core(rayon_core, workspace, &folder)?;
+                (cargo, Some(lockfile))
             }
-            _ => self.cargo("build", manifest),
+            _ => (self.cargo("build", manifest), None),
         };
         // With a target named, cargo keeps the flags from build scripts and procedural macros,
         // which could not be linked with them.
@@ -257,7 +298,7 @@ impl Build {
         let ours = if self.work { &WORK_FLAGS[..] } else { &FLAGS };
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(ours));
         if self.work {
-            return Ok(cargo);
+            return Ok((cargo, lockfile));
         }
         // With link-time optimisation, also the local kind that is the default, the pass would run
         // before most optimisations.
@@ -266,7 +307,7 @@ impl Build {
         self.set(&mut cargo, "DEBUG", "line-tables-only");
         self.set(&mut cargo, "SPLIT_DEBUGINFO", "off");
         self.set(&mut cargo, "STRIP", "none");
-        Ok(cargo)
+        Ok((cargo, lockfile))
     }
 
     /// Sets `key` of the profile that is built in.
@@ -276,13 +317,13 @@ impl Build {
     }
 
     /// The cargo command that builds with befit's rayon-core in the place of rayon's: see
-    /// [`super::overlay`].
+    /// [`super::overlay`]. With the overlay's lockfile.
     fn with_rayon_core(
         &self,
         rayon_core: &Path,
         workspace: &Workspace,
         folder: &Path,
-    ) -> Result<Command, BuildError> {
+    ) -> Result<(Command, PathBuf), BuildError> {
         if !rayon_core.join("Cargo.toml").is_file() {
             return Err(BuildError::NoRayonCore(rayon_core.to_owned()));
         }
@@ -299,7 +340,7 @@ impl Build {
         // JSON's strings are TOML's, too.
         let rayon_core = Value::from(rayon_core.to_string_lossy());
         cargo.arg("--config").arg(format!("patch.crates-io.rayon-core.path={rayon_core}"));
-        Ok(cargo)
+        Ok((cargo, overlay.lockfile(&workspace.root)))
     }
 
     /// The workspace of a manifest.
@@ -322,6 +363,11 @@ impl Build {
         }
         cargo
     }
+}
+
+/// Whether cargo says in this line that it has not taken befit's rayon-core.
+fn is_unused_patch(line: &str) -> bool {
+    line.contains("atch `rayon-core ") && line.contains("was not used in the crate graph")
 }
 
 /// The user's flags, then ours, as `CARGO_ENCODED_RUSTFLAGS` wants them.

@@ -23,6 +23,9 @@ pub(super) struct Choice {
 /// The packages without which nothing can be recorded: any will do.
 const RECORDED: [&str; 2] = ["befit", "rayon-core"];
 
+/// Packages whose libraries have their own names, with `_` for `-`.
+const NAMED_ALIKE: [&str; 3] = ["befit", "rayon", "rayon-core"];
+
 /// The kinds of targets that others of the package are linked with.
 const LIBRARIES: [&str; 4] = ["lib", "rlib", "dylib", "cdylib"];
 
@@ -86,13 +89,22 @@ impl Workspace {
         }
         match &found[..] {
             [] => Err(BuildError::WithoutBefit),
-            [(package, name)] => Ok(Choice {
-                package: package["name"].as_str().map(str::to_owned),
-                flag,
-                name: name.clone(),
-            }),
+            [(package, name)] => {
+                Ok(Choice { package: specification(package), flag, name: name.clone() })
+            }
+            [(_, name), others @ ..] if others.iter().all(|(_, other)| other == name) => {
+                let packages = found.iter().filter_map(|(package, _)| package["name"].as_str());
+                let packages = packages.map(str::to_owned).collect();
+                Err(BuildError::WhichPackage { flag, name: name.clone(), packages })
+            }
             several => {
-                Err(BuildError::WhichBinary(several.iter().map(|(_, name)| name.clone()).collect()))
+                let mut names: Vec<String> = Vec::new();
+                for (_, name) in several {
+                    if !names.contains(name) {
+                        names.push(name.clone());
+                    }
+                }
+                Err(BuildError::WhichBinary(names))
             }
         }
     }
@@ -101,7 +113,7 @@ impl Workspace {
     fn meant(&self, build: &Build) -> Vec<&Value> {
         let all = || self.metadata["packages"].as_array().into_iter().flatten();
         if let Some(asked) = &build.target.package {
-            return all().filter(|package| package["name"] == **asked).collect();
+            return all().filter(|package| is_asked_for(package, asked)).collect();
         }
         let manifest =
             build.target.manifest_path.as_deref().and_then(|path| path.canonicalize().ok());
@@ -141,10 +153,20 @@ impl Workspace {
         let mut crates = BTreeSet::new();
         for one in direct(package).filter(is_seen) {
             let name = one["name"].as_str().unwrap_or_default();
-            if brings(name, &lock) {
-                crates.insert(as_named(one["rename"].as_str().unwrap_or(name)));
-                let own = self.linked_as(name);
-                crates.extend(own.and_then(|target| target["name"].as_str()).map(as_named));
+            if !brings(name, &lock) {
+                continue;
+            }
+            let rename = one["rename"].as_str();
+            crates.insert(as_named(rename.unwrap_or(name)));
+            match self.member(name) {
+                Some(member) => {
+                    let own = targets(member, &LIBRARIES).next();
+                    crates.extend(own.and_then(|target| target["name"].as_str()).map(as_named));
+                }
+                // The library's name may be another than the package's. The manifest that has it is
+                // elsewhere.
+                None if rename.is_none() && !NAMED_ALIKE.contains(&name) => return true,
+                None => {}
             }
         }
         let library = targets(package, &LIBRARIES).next();
@@ -161,12 +183,26 @@ impl Workspace {
         fs::read_to_string(self.root.join("Cargo.lock")).unwrap_or_default()
     }
 
-    /// The library of a package of the workspace, whose name may be another than the package's.
-    fn linked_as(&self, package: &str) -> Option<&Value> {
-        let all = self.metadata["packages"].as_array().into_iter().flatten();
-        let mut own = all.filter(|one| one["name"] == package);
-        own.next().and_then(|one| targets(one, &LIBRARIES).next())
+    /// The package of that name, if it is one of the workspace's.
+    fn member(&self, name: &str) -> Option<&Value> {
+        let mut all = self.metadata["packages"].as_array().into_iter().flatten();
+        all.find(|one| one["name"] == name)
     }
+}
+
+/// What cargo knows a package by, also where the lockfile has another package of that name.
+fn specification(package: &Value) -> Option<String> {
+    let name = package["name"].as_str()?;
+    Some(match package["version"].as_str() {
+        Some(version) => format!("{name}@{version}"),
+        None => name.to_owned(),
+    })
+}
+
+/// Whether a package is the one that `--package` names: by its name, or as `name@version`.
+fn is_asked_for(package: &Value, asked: &str) -> bool {
+    let (name, version) = asked.split_once('@').map_or((asked, None), |(n, v)| (n, Some(v)));
+    package["name"] == *name && version.is_none_or(|version| package["version"] == *version)
 }
 
 /// The targets of a package that are of one of these kinds.
@@ -312,6 +348,11 @@ mod tests {
         }
         write("one.rs", "use lib::go;");
         write("two.rs", "fn main() {}");
+        let two = build(None, Some("two"), None);
+        // Of what is no package of the workspace nobody knows what its library is called.
+        assert!(all.choose(&two).is_ok());
+        let lib = json!({"name": "lib", "targets": [{"kind": ["lib"], "name": "other_lib"}]});
+        all.metadata["packages"].as_array_mut().unwrap().push(lib);
         let of = |bin| all.choose(&build(None, bin, None));
         assert_eq!(of(None).unwrap().name, "one");
         let error = of(Some("two")).unwrap_err();
@@ -326,8 +367,44 @@ mod tests {
         write("two.rs", "use app::go;");
         for (text, found) in [("use lib::go;", true), ("pub fn go() {}", false)] {
             write("lib.rs", text);
-            assert_eq!(all.choose(&build(None, Some("two"), None)).is_ok(), found, "{text}");
+            assert_eq!(all.choose(&two).is_ok(), found, "{text}");
         }
+        write("two.rs", "use other_lib::go;");
+        assert!(all.choose(&two).is_ok());
+        // Rayon's library is called as rayon is, and so is one that is renamed.
+        all.metadata["packages"].as_array_mut().unwrap().pop();
+        for dependency in [json!({"name": "rayon-core"}), json!({"name": "lib", "rename": "l"})] {
+            all.metadata["packages"][0]["dependencies"] = json!([dependency]);
+            for (text, found) in [("use rayon_core as l;", true), ("use other_lib::go;", false)] {
+                write("two.rs", text);
+                assert_eq!(all.choose(&two).is_ok(), found, "{dependency}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_package_is_named_with_its_version_where_it_has_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = workspace(folder.path(), None);
+        all.metadata["packages"][0]["version"] = json!("1.2.0");
+        let package =
+            |asked| Some(all.choose(&build(Some(asked), Some("one"), None)).ok()?.package);
+        let expected = Some(Some("app@1.2.0".to_owned()));
+        assert_eq!([package("app"), package("app@1.2.0")], [expected.clone(), expected]);
+        assert_eq!(package("app@1.2.1"), None);
+    }
+
+    #[test]
+    fn regression_of_two_packages_with_a_binary_of_one_name_one_is_to_be_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = workspace(folder.path(), None);
+        all.metadata["packages"][1]["targets"][0]["name"] = json!("one");
+        let said = |bin| all.choose(&build(None, bin, None)).unwrap_err().to_string();
+        let both = said(Some("one"));
+        assert!(both.contains("a --bin one: app, tool; name one of them with --package"), "{both}");
+        let several = said(None);
+        assert!(several.contains("several binaries: one, two; name one"), "{several}");
+        assert!(all.choose(&build(Some("tool"), Some("one"), None)).is_ok());
     }
 
     #[test]

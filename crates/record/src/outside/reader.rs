@@ -321,6 +321,10 @@ fn scope_id(scope: u64, word: u64) -> Result<ScopeId, StreamError> {
 fn reason_of(reason: u64) -> &'static str {
     match reason {
         1 => "the program touches more than 8 GiB that it mapped itself, past malloc",
+        2 => {
+            "the program's malloc is not the recorder's; build it without a malloc of its own (one \
+             that a C library brings), and with the default linker"
+        }
         _ => "for a reason that this version does not know",
     }
 }

@@ -30,7 +30,9 @@ pub(super) struct Sources {
 impl Sources {
     /// For the program in the file `program`. Where it has no line tables, no source is known.
     pub(super) fn of(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), lines: OnceCell::new(), libraries: RefCell::default() }
+        let program = program.into();
+        let libraries = RefCell::new(Libraries::of(workspace(&program)));
+        Self { program, lines: OnceCell::new(), libraries }
     }
 
     /// The source of a fork with these return addresses, the innermost first. Milliseconds.
@@ -80,12 +82,18 @@ fn source(frame: &Frame<'_, Bytes>, libraries: &mut Libraries) -> Option<Source>
 /// rayon, and befit. Packages that the program names by a path are its own.
 #[derive(Default)]
 struct Libraries {
+    /// The workspace's root, if that is known.
+    root: Option<PathBuf>,
     /// The folder of befit's crates, once a function of the recorder has shown where it is. There
     /// may be two: C code that a compiler cache has is that of the checkout that built it first.
     befit: Vec<PathBuf>,
 }
 
 impl Libraries {
+    fn of(root: Option<PathBuf>) -> Self {
+        Self { root, ..Self::default() }
+    }
+
     fn have(&mut self, file: &str) -> bool {
         if let Some((crates, _)) = file.split_once("/record/src/inside/")
             && !self.befit.iter().any(|known| known == Path::new(crates))
@@ -93,12 +101,34 @@ impl Libraries {
             self.befit.push(crates.into());
         }
         let is_standard = file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/");
-        let fetched = ["/registry/src/", "/git/checkouts/", "/vendor/"];
+        let fetched = ["/registry/src/", "/git/checkouts/"];
         let rayon = ["/rayon/src/", "/rayon-core/src/"];
         is_standard
             || fetched.into_iter().chain(rayon).any(|part| file.contains(part))
+            || self.have_vendored(file)
             || self.befit.iter().any(|crates| is_befit(crates, Path::new(file)))
     }
+
+    /// Whether a file lies in a folder that packages are vendored into. Above the workspace's root
+    /// that name means nothing.
+    fn have_vendored(&self, file: &str) -> bool {
+        // Through an overlay, after whose name the path begins anew.
+        let in_overlay = file.rsplit_once("/overlay-").and_then(|(_, rest)| rest.split_once('/'));
+        let file = in_overlay.map_or(file.to_owned(), |(_, path)| format!("/{path}"));
+        let root = self.root.as_deref().unwrap_or(Path::new("/"));
+        let below = Path::new(&file).strip_prefix(root).unwrap_or(Path::new(&file));
+        // The last one is the file's own name.
+        below.iter().rev().skip(1).any(|folder| folder == "vendor")
+    }
+}
+
+/// The root of the workspace that a program was built in: cargo has put the program into a folder
+/// of it, unless that was asked to be elsewhere.
+fn workspace(program: &Path) -> Option<PathBuf> {
+    let has_lock = |folder: &&Path| folder.join("Cargo.lock").is_file();
+    let program = program.canonicalize().ok()?;
+    // What cargo builds in has no such file, but for overlays, and programs do not lie in these.
+    program.ancestors().skip(1).find(has_lock).map(Path::to_owned)
 }
 
 /// The crates of befit that a recorded program runs; others beside them, such as the kernels', are

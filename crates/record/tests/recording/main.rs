@@ -361,6 +361,13 @@ fn lengths_in_closures_and_variables_are_recorded_and_addresses_are_not() {
 }
 
 #[test]
+fn regression_what_a_region_in_a_region_captures_is_not_known_of_the_region_after() {
+    let program = program("nested");
+    assert_eq!((program.tasks(), shape(&program, 0).as_str()), (3, "fsfs"));
+    assert_eq!([1, 2].map(|task| program.captured(TaskId(task))), [vec![], vec![]]);
+}
+
+#[test]
 fn tasks_of_a_scope_may_spawn_into_it() {
     let program = program("scope");
     assert_eq!([1, 2, 3].map(|task| shape(&program, task)), ["fffs", "f", ""]);
@@ -426,6 +433,12 @@ fn a_program_that_is_not_instrumented_is_an_error() {
     assert!(matches!(error, RecordError::Stream(StreamError::Empty, _)), "{error}");
 }
 
+/// The folder of befit's form of rayon-core.
+fn rayon_core() -> PathBuf {
+    let from_here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../compat/rayon-core");
+    from_here.canonicalize().unwrap()
+}
+
 #[test]
 fn a_program_that_does_not_use_befit_is_an_error() {
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stranger");
@@ -434,9 +447,36 @@ fn a_program_that_does_not_use_befit_is_an_error() {
     put(&to.join("Cargo.toml"), manifest);
     put(&to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }");
     let target = Target { manifest_path: Some(to.join("Cargo.toml")), ..Target::default() };
-    let build = Build { target, ..Build::default() };
-    let error = build.run(&|_| {}).unwrap_err();
-    assert!(matches!(error, BuildError::WithoutBefit), "{error}");
+    // Of the second cargo says that befit's rayon-core was not used.
+    for rayon_core in [None, Some(rayon_core())] {
+        let build = Build { target: target.clone(), rayon_core, ..Build::default() };
+        let error = build.run(&|_| {}).unwrap_err();
+        assert!(matches!(error, BuildError::WithoutBefit), "{error}");
+    }
+}
+
+#[test]
+fn regression_a_program_whose_rayon_core_is_not_replaced_learns_why() {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fork");
+    for (package, more, file, text) in [
+        ("rayon-core", "", "lib.rs", "pub fn join() -> usize { std::env::args().count() }"),
+        (
+            "forked",
+            "[dependencies]\nrayon-core = { path = \"../rayon-core\" }\n[workspace]",
+            "main.rs",
+            "fn main() { println!(\"{}\", rayon_core::join()) }",
+        ),
+    ] {
+        fs::create_dir_all(to.join(package).join("src")).unwrap();
+        let manifest = format!("[package]\nname = {package:?}\nversion = \"1.0.0\"\n{more}\n");
+        put(&to.join(package).join("Cargo.toml"), &manifest);
+        put(&to.join(package).join("src").join(file), text);
+    }
+    let target = Target { manifest_path: Some(to.join("forked/Cargo.toml")), ..Target::default() };
+    let rayon_core = Some(rayon_core());
+    let error = Build { target, rayon_core, ..Build::default() }.run(&|_| {}).unwrap_err();
+    assert!(matches!(error, BuildError::NotReplaced(_)) && error.is_usage(), "{error}");
+    assert!(error.to_string().contains("which is 1.0.0 (a folder);"), "{error}");
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit_record::read_stream;
+use befit_record::{read_stream, record};
 
-use super::{PROBE, lines, program, run, shape, touches};
+use super::{PROBE, lines, options, program, run, shape, touches};
 
 #[test]
 fn regression_a_child_that_the_program_forks_is_neither_recorded_nor_waited_for() {
@@ -39,6 +39,28 @@ fn regression_what_a_signal_handler_touches_takes_the_place_of_no_touch_of_the_p
     lines.dedup();
     // Those that are read and those that are written; the handler's are 64.
     assert!((250_000..250_200).contains(&lines.len()), "{} lines", lines.len());
+}
+
+#[test]
+fn regression_a_region_may_go_on_on_another_stack_and_begin_there() {
+    // What lies between the stacks is not read.
+    let elsewhere = program("elsewhere");
+    assert_eq!([0, 1].map(|task| shape(&elsewhere, task)), ["fs", "ffs"]);
+    // All of that stack is memory like any other.
+    let begins = program("begins");
+    assert_eq!([0, 1].map(|task| shape(&begins, task)), ["fs", "ffs"]);
+    assert_eq!(touches(&begins, |touch| touch.stack), 0);
+    assert!(touches(&begins, |touch| touch.write) > 2 * 128);
+}
+
+#[test]
+fn regression_a_program_that_takes_more_memory_in_all_than_there_is_learns_why() {
+    let mut command = Command::new(&*PROBE);
+    // A backtrace would be the last of what it says.
+    command.arg("exhausts").env("RUST_BACKTRACE", "0");
+    let error = record(command, "exhausts", &options(), &|_| {}).unwrap_err().to_string();
+    let said = ["signal: 6", "befit: malloc has no more memory", "not be more than 1 TiB"];
+    assert!(said.iter().all(|part| error.contains(part)), "{error}");
 }
 
 #[test]

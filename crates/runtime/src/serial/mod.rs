@@ -26,6 +26,7 @@ use std::{
     env,
     ffi::OsString,
     mem::MaybeUninit,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr,
 };
@@ -78,16 +79,19 @@ fn record_words<F>(closure: &F) {
     record_words_at(copy.as_ptr().cast(), bytes);
 }
 
-/// As [`Captured`] reads them, with this thread's stack from the region's first frame on.
+/// As [`Captured`] reads them, with this thread's stack from the region's first frame on. Where the
+/// program has left that stack for a while, nothing is known of what lies between.
 ///
 /// Not inlined: its own variables lie below those of the functions that call it.
 #[inline(never)]
 fn record_words_at(closure: *const u8, bytes: usize) {
     let here = 0u8;
-    let stack = (&raw const here).addr()..inside::stack_top();
-    let is_near = |address| stack.contains(&address) && stack.contains(&(address + 7));
-    // SAFETY: `record_words` passes the address of so many bytes. What lies between a variable of
-    // this function and the frames that the region began with is this thread's stack.
+    let near = near(&inside::stack(), (&raw const here).addr());
+    let is_near = |address| near.contains(&address);
+    // SAFETY: `record_words` passes the address of so many bytes, a copy in a frame that waits for
+    // this one. What is near lies between a variable of this function and the region's first
+    // frame, both on this thread's own stack (else nothing is near): frames that wait, which are
+    // mapped and stay so until this returns.
     let captured = unsafe { Captured::new(closure, bytes, is_near) };
     let mut found = [(Word::FIRST, 0); inside::MOST_CAPTURED];
     let count = captured.all(&mut found);
@@ -96,6 +100,13 @@ fn record_words_at(closure: *const u8, bytes: usize) {
         *to = inside::captured_word(word.number(), *value);
     }
     inside::captured(&words[..count]);
+}
+
+/// Where eight bytes may begin that lie between the variable at `here` and the end of `stack`, if
+/// the variable is on that stack.
+fn near(stack: &Range<usize>, here: usize) -> Range<usize> {
+    let is_on_it = stack.contains(&here);
+    if is_on_it { here..stack.end.saturating_sub(size_of::<u64>() - 1) } else { 0..0 }
 }
 
 /// Runs `f` where it is recorded: in the region that this thread is in, else in one of its own.

@@ -95,6 +95,18 @@ fn what_is_about_threads_is_taken_and_has_no_effect() {
 }
 
 #[test]
+fn regression_only_what_lies_on_the_region_s_own_stack_above_a_variable_there_is_near() {
+    let near = |here| {
+        let near = super::near(&(1000..2000), here);
+        [996, 1192, 1200, 1992, 1996].map(|address| near.contains(&address))
+    };
+    assert_eq!(near(1200), [false, false, true, true, false]);
+    // The variable lies on another stack.
+    assert_eq!([near(900), near(2000), near(3000)], [[false; 5]; 3]);
+    assert!(super::near(&(1000..1000), 1000).is_empty());
+}
+
+#[test]
 fn a_task_is_recorded_as_one_that_forks() {
     struct Count<'a>(u32, &'a Mutex<Vec<bool>>);
 

@@ -82,6 +82,13 @@ void befit_places_enter(uintptr_t frame, uintptr_t top) {
         }
         pthread_attr_destroy(&attributes);
     }
+    /* The program has gone on in memory of its own (coroutines): of that no bounds are known. */
+    if (top < low || top > high)
+        low = high = top;
+    /* Of a stack without a limit the system says that it reaches down to the next mapping, and
+     * later ones may lie between. */
+    if (top - low > STACK_SPACE - STACK_FLOOR)
+        low = top - (STACK_SPACE - STACK_FLOOR);
     at->stack.base = low;
     at->stack.size = top - low;
     at->caller.base = top;

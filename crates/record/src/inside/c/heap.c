@@ -87,6 +87,25 @@ static uint32_t *blocks_on(uintptr_t page) {
     return &live[(page - befit_places.heap.base) / PAGE];
 }
 
+/* Writes a line to stderr. */
+static void tell(const char *line, size_t length) {
+    if (write(STDERR_FILENO, line, length) < 0) {
+        /* Nobody is told. */
+    }
+}
+
+/* The program is told once: it may go on without the memory, and ask again. */
+static void tell_exhausted(void) {
+    static const char line[] =
+        "befit: malloc has no more memory: while a program is recorded, what it frees is not given "
+        "out again, so all that it takes may not be more than 1 TiB, or what the system grants; "
+        "record it with a smaller input\n";
+    static int told;
+    if (!told)
+        tell(line, sizeof line - 1);
+    told = 1;
+}
+
 /* `align` is a power of two, GRAIN at least. Fresh memory is zero. */
 static void *take(size_t bytes, uintptr_t align) {
     if (bytes == 0)
@@ -105,6 +124,7 @@ static void *take(size_t bytes, uintptr_t align) {
     uintptr_t block = round_up(round_up(top, own) + sizeof(struct header), align);
     uintptr_t end = round_up(block + bytes, own);
     if (end > limit) {
+        tell_exhausted();
         befit_give_lock(&befit_heap_lock);
         errno = ENOMEM;
         return NULL;
@@ -160,10 +180,8 @@ void *realloc(void *block, size_t bytes) {
     if (block == NULL)
         return take(bytes, GRAIN);
     if (!is_ours(block)) {
-        static const char message[] = "befit: realloc of memory that malloc did not give out\n";
-        if (write(STDERR_FILENO, message, sizeof message - 1) < 0) {
-            /* Nobody is told. */
-        }
+        static const char line[] = "befit: realloc of memory that malloc did not give out\n";
+        tell(line, sizeof line - 1);
         abort();
     }
     size_t capacity = header_of(block)->capacity;

@@ -1,6 +1,7 @@
 /* The task tree: what the recorded forms of join, scope and spawn call. Every function but
  * befit_record_region is called, and returns, with recording paused. */
 #include <alloca.h>
+#include <stdlib.h>
 
 #include "address.h"
 #include "callers.h"
@@ -18,6 +19,10 @@ static __thread enum { OUTSIDE, RECORDED, UNRECORDED } state; /* of this thread 
 static uint32_t scopes;          /* given out so far; scope 0 is that of detached tasks */
 static __thread char self;       /* its place tells threads apart that live at the same time */
 static const char *first;        /* the thread of the first recorded region */
+
+uintptr_t befit_record_stack_base(void) {
+    return state == RECORDED ? befit_places.stack.base : 0;
+}
 
 uintptr_t befit_record_stack_top(void) {
     return state == RECORDED ? befit_places.stack.base + befit_places.stack.size : 0;
@@ -178,6 +183,8 @@ void befit_record_sync(uint32_t scope) {
 static __attribute__((noinline)) void recorded(const struct task *task, void (*body)(void *),
                                                void *data) {
     state = RECORDED;
+    /* Of this task no words are known; a region inside the one before may have left some. */
+    captured_count = 0;
     befit_filter_reset();
     uint32_t scope = befit_record_scope();
     befit_record_fork(scope, task);
@@ -202,10 +209,24 @@ static void unrecorded(void (*body)(void *), void *data) {
     state = OUTSIDE;
 }
 
+/* Whether the program's malloc is that of heap.c. To ask for it also has a linker take that file
+ * that looks at each library once, before the C library: nothing else here needs it. */
+static int has_heap(void) {
+    if (befit_places.heap.size == 0)
+        free(malloc(1));
+    return befit_places.heap.size != 0;
+}
+
 void befit_record_region(const struct task *task, void (*body)(void *), void *data) {
     /* two at once have no serial order; the reader is told */
     if (!befit_stream_open() || !befit_region_begins()) {
         unrecorded(body, data);
+        return;
+    }
+    if (!has_heap()) {
+        befit_put_event(FAILED, NO_HEAP);
+        unrecorded(body, data);
+        befit_region_ends();
         return;
     }
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);

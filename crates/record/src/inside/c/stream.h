@@ -34,7 +34,7 @@ enum event {
     HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, SITE, FAULTS, REGION, ATOMIC, SPOT, BLOCK,
     PROCESS
 };
-enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
+enum failure { TOO_MANY_FOREIGN_PAGES = 1, NO_HEAP };
 
 /* The argument of FORK. */
 #define FORK_WORDS_SHIFT 32 /* how many captured words follow */

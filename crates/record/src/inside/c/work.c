@@ -150,6 +150,10 @@ uint32_t befit_record_scope(void) {
     return 0;
 }
 
+uintptr_t befit_record_stack_base(void) {
+    return 0;
+}
+
 uintptr_t befit_record_stack_top(void) {
     return 0;
 }

@@ -4,7 +4,14 @@
 //! own, and only warns. Conflicts are rayon-core in another version, and older versions of packages
 //! that befit needs.
 
+use std::{fs, io, path::Path};
+
 const PACKAGE: &str = "[[package]]\n";
+
+/// The text of a lockfile. Cargo keeps the ends of lines that it finds in one, also `\r\n`.
+pub(super) fn read(file: &Path) -> io::Result<String> {
+    Ok(fs::read_to_string(file)?.replace("\r\n", "\n"))
+}
 
 /// The parts of a lockfile between its packages' headings; the first comes before all headings.
 fn packages(lock: &str) -> impl Iterator<Item = &str> {
@@ -14,6 +21,16 @@ fn packages(lock: &str) -> impl Iterator<Item = &str> {
 /// True if rayon-core is locked.
 pub(super) fn names_rayon_core(lock: &str) -> bool {
     packages(lock).any(is_rayon_core)
+}
+
+/// Where the locked packages rayon-core come from, each a version and a source as in
+/// `1.12.1 (registry+https://…)`.
+pub(super) fn rayon_cores(lock: &str) -> Vec<String> {
+    let one = |package| {
+        let version = value(package, "version").unwrap_or_default();
+        format!("{version} ({})", value(package, "source").unwrap_or("a folder"))
+    };
+    packages(lock).filter(|package| is_rayon_core(package)).map(one).collect()
 }
 
 fn is_rayon_core(package: &str) -> bool {
@@ -81,6 +98,9 @@ mod tests {
         assert!(names_rayon_core(&users));
         assert_eq!(with_room_for(&users, ""), lock(&[("rayon", "1.10.0"), ("zip", "0.5.0")]));
         assert!(!names_rayon_core(&with_room_for(&users, "")));
+        let fork = users.replace("\"1.12.1\"", "\"1.12.1\"\nsource = \"git+https://a.b\"");
+        assert_eq!(rayon_cores(&fork), ["1.12.1 (git+https://a.b)"]);
+        assert_eq!(rayon_cores(&users), ["1.12.1 (a folder)"]);
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //!
 //! The tree mirrors the file system from its root down to the workspace, with real folders on the
 //! way and links to all that lies beside it, so paths that lead out of the workspace (`../other`)
-//! find what they mean.
+//! find what they mean. The folders that are built in are left out, wherever they lie: cargo, which
+//! follows links, would go through the tree without end.
 
 mod lock;
 
@@ -29,8 +30,13 @@ use serde_json::Value;
 /// The lockfile's name, which cargo does not let anyone choose.
 const LOCKFILE: &str = "Cargo.lock";
 
-/// The user's lockfile as it was when the overlay's was made from it.
+/// The user's lockfile and befit's as they were when the overlay's was made from them.
 const LOCKED_FROM: &str = "Cargo.lock.from";
+
+/// A manifest that keeps cargo out of a folder that it builds in, also in the user's own builds: in
+/// a folder of a package it does not look where another manifest is, unless its name is `target`.
+/// What lies there is of no workspace but its own.
+const NO_PACKAGE: &str = "[workspace]\nexclude = [\".\"]\n";
 
 /// A workspace as `cargo metadata --no-deps` describes it.
 #[derive(Debug)]
@@ -63,7 +69,7 @@ impl Workspace {
         let asked_for =
             self.dependencies().any(|d| d["name"] == "rayon" || d["name"] == "rayon-core");
         asked_for
-            || fs::read_to_string(self.root.join(LOCKFILE))
+            || lock::read(&self.root.join(LOCKFILE))
                 .map_or(true, |lock| lock::names_rayon_core(&lock))
     }
 
@@ -84,12 +90,22 @@ impl Overlay {
     /// The overlay of `workspace` in `folder`, for a build with the package in the folder
     /// `rayon_core`; made new or brought up to date. Two workspaces never share one.
     pub(super) fn of(workspace: &Workspace, folder: &Path, rayon_core: &Path) -> io::Result<Self> {
+        let Workspace { root, target, .. } = workspace;
         let mut hasher = DefaultHasher::new();
-        workspace.root.hash(&mut hasher);
+        (root, target).hash(&mut hasher);
         let tree = folder.join(format!("overlay-{:016x}", hasher.finish()));
-        lead_to(&tree, &workspace.root, &[&workspace.root.join(LOCKFILE), &workspace.target])?;
+        fs::create_dir_all(&tree)?;
+        // In `folder` there are also the overlays of other workspaces, which lead there, too. A
+        // workspace may lie in a folder that another one is built in.
+        let built = [&**target, folder, &tree].into_iter().filter(|path| !is_in(root, path));
+        if is_in(folder, root) && !is_in(folder, &root.join("target")) && !is_in(root, folder) {
+            fs::write(folder.join("Cargo.toml"), NO_PACKAGE)?;
+        }
+        let mut hidden = vec![root.join(LOCKFILE)];
+        hidden.extend(built.flat_map(|path| names_of(path, root)));
+        lead_to(&tree, root, &hidden)?;
         let overlay = Self { tree };
-        overlay.lock(&workspace.root, rayon_core)?;
+        overlay.lock(root, rayon_core)?;
         Ok(overlay)
     }
 
@@ -111,49 +127,81 @@ impl Overlay {
         path.starts_with(&self.tree)
     }
 
-    /// Takes over the user's lockfile. If that was done before, and the user's is as it was then,
-    /// all stays as cargo has left it.
+    /// Takes over the user's lockfile. If that was done before, and the user's and befit's own are
+    /// as they were then, all stays as cargo has left it.
     fn lock(&self, root: &Path, rayon_core: &Path) -> io::Result<()> {
-        let (own, from) = (self.path(root).join(LOCKFILE), self.tree.join(LOCKED_FROM));
-        match fs::read_to_string(root.join(LOCKFILE)) {
-            Ok(users)
-                if own.is_file()
-                    && fs::read_to_string(&from).is_ok_and(|before| before == users) =>
-            {
-                Ok(())
-            }
-            Ok(users) => {
-                // Without it nothing is known to be needed newer, and cargo has the last word.
-                let ours = fs::read_to_string(rayon_core.join(LOCKFILE)).unwrap_or_default();
-                fs::write(&own, lock::with_room_for(&users, &ours))?;
-                fs::write(&from, users)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
+        let (own, from) = (self.lockfile(root), self.tree.join(LOCKED_FROM));
+        let users = match lock::read(&root.join(LOCKFILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            users => users?,
+        };
+        // Without it nothing is known to be needed newer, and cargo has the last word.
+        let ours = lock::read(&rayon_core.join(LOCKFILE)).unwrap_or_default();
+        let both = format!("{users}\n# befit's:\n{ours}");
+        if own.is_file() && fs::read_to_string(&from).is_ok_and(|before| before == both) {
+            return Ok(());
+        }
+        fs::write(&own, lock::with_room_for(&users, &ours))?;
+        fs::write(&from, both)
+    }
+
+    /// The overlay's own lockfile of the workspace with this root.
+    pub(super) fn lockfile(&self, root: &Path) -> PathBuf {
+        self.path(root).join(LOCKFILE)
+    }
+}
+
+/// What a path is called: itself, without `..`, and from `root` on if it lies there by some link.
+fn names_of(path: &Path, root: &Path) -> Vec<PathBuf> {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
         }
     }
+    let below = |root: PathBuf| Some(path.canonicalize().ok()?.strip_prefix(root).ok()?.to_owned());
+    let linked = root.canonicalize().ok().and_then(below).map(|rest| root.join(rest));
+    [plain].into_iter().chain(linked).collect()
 }
 
-/// Mirrors the folder `place` (absolute), and those above it, in the folder `tree`: all but the
-/// `hidden` files and folders. Links that are there already stay, those that lead to nothing any
-/// more go; so others may use the tree meanwhile.
-fn lead_to(tree: &Path, place: &Path, hidden: &[&Path]) -> io::Result<()> {
-    let (mut real, mut mirrored) = (PathBuf::from("/"), tree.to_owned());
-    for component in place.components() {
-        let Component::Normal(name) = component else { continue };
-        let next = real.join(name);
-        mirror(&real, &mirrored, &[hidden, &[&next]].concat())?;
-        (real, mirrored) = (next, mirrored.join(name));
+/// The packages rayon-core that a lockfile has, as a list; none if it has none.
+pub(super) fn rayon_cores(lockfile: &Path) -> Option<String> {
+    let all = lock::rayon_cores(&lock::read(lockfile).ok()?);
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// Whether `path` lies in `folder`, or is that, whatever links lead to them.
+fn is_in(path: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(path).starts_with(real(folder))
+}
+
+/// Mirrors the folder `place`, and those above it, in the folder `tree`: all but the `hidden` files
+/// and folders. All paths are absolute. Links that are there already stay, those that lead to
+/// nothing any more go; so others may use the tree meanwhile.
+fn lead_to(tree: &Path, place: &Path, hidden: &[PathBuf]) -> io::Result<()> {
+    // A link to a folder in which something is hidden would lead to that.
+    let ways = hidden.iter().flat_map(|hidden| hidden.ancestors().skip(1));
+    let seen = |folder: &&Path| !hidden.iter().any(|hidden| folder.starts_with(hidden));
+    let ways = ways.filter(seen).filter(|folder| folder.is_dir());
+    // A folder comes before those in it.
+    let real: BTreeSet<&Path> = place.ancestors().chain(ways).collect();
+    for folder in &real {
+        let mirrored = tree.join(folder.strip_prefix("/").unwrap_or(folder));
+        let is_link = |path: &Path| !real.contains(path) && !hidden.iter().any(|it| it == path);
+        mirror(folder, &mirrored, is_link)?;
     }
-    mirror(&real, &mirrored, hidden)
+    Ok(())
 }
 
-/// Makes links in the folder `mirrored` to all in the folder `real` that is not `hidden`.
-fn mirror(real: &Path, mirrored: &Path, hidden: &[&Path]) -> io::Result<()> {
+/// Makes links in the folder `mirrored` to all in the folder `real` that is to be one.
+fn mirror(real: &Path, mirrored: &Path, is_link: impl Fn(&Path) -> bool) -> io::Result<()> {
     fs::create_dir_all(mirrored)?;
     // A folder above a workspace may be unreadable; then nothing in it can be of use, either.
     let names: BTreeSet<OsString> = names_in(real).unwrap_or_default();
-    let wanted = |name: &OsString| !hidden.contains(&&*real.join(name));
+    let wanted = |name: &OsString| is_link(&real.join(name));
     for name in names_in(mirrored)?.iter().filter(|name| !(names.contains(*name) && wanted(name))) {
         let link = mirrored.join(name);
         if link.is_symlink() {

@@ -83,6 +83,64 @@ fn the_lockfile_is_the_users_without_rayon_core_until_cargo_has_written_it() {
     assert_eq!(read(&workspace.root.join(LOCKFILE)), LOCK);
     fs::write(workspace.root.join(LOCKFILE), LOCK.replace("zip", "zap")).unwrap();
     assert!(read(&lock()).contains("zap"));
+    // What befit needs newer has changed.
+    fs::write(folder.path().join(LOCKFILE), LOCK.replace("1.10.0", "1.11.0")).unwrap();
+    assert!(!read(&lock()).contains("name = \"rayon\""));
+}
+
+#[test]
+fn regression_a_lockfile_whose_lines_end_as_on_windows_is_understood() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = workspace(folder.path());
+    fs::write(workspace.root.join(LOCKFILE), LOCK.replace('\n', "\r\n")).unwrap();
+    assert!(workspace.may_use_rayon());
+    let overlay = Overlay::of(&workspace, folder.path(), folder.path()).unwrap();
+    assert_eq!(read(&overlay.lockfile(&workspace.root)), lock::with_room_for(LOCK, ""));
+}
+
+/// All files that are found in a folder, links followed, as cargo follows them.
+fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    assert!(depth < 20, "without end: {}", folder.display());
+    for name in names_in(folder).unwrap() {
+        let path = folder.join(name);
+        if path.is_dir() { walk(&path, depth + 1, found) } else { found.push(path) }
+    }
+}
+
+#[test]
+fn regression_no_folder_of_a_workspace_that_is_built_in_is_seen_wherever_it_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut workspace = workspace(folder.path());
+    let root = workspace.root.clone();
+    workspace.target = root.join("build/cargo");
+    fs::create_dir_all(&workspace.target).unwrap();
+    fs::create_dir_all(root.join("deep/in")).unwrap();
+    for file in ["build/cargo/made", "build/own", "deep/own", "deep/in/own"] {
+        fs::write(root.join(file), file).unwrap();
+    }
+    symlink(&root, folder.path().join("link")).unwrap();
+    let below_link = folder.path().join("link/deep/in/b");
+    let with_dots = root.join("src/../deep/in/c");
+    for at in [workspace.target.join("a"), below_link, with_dots] {
+        fs::create_dir_all(&at).unwrap();
+        fs::write(at.join("made"), "").unwrap();
+        let beside = folder.path().join("a/other");
+        let other = Workspace { target: at.clone(), root: beside, metadata: Value::Null };
+        Overlay::of(&other, &at, &root).unwrap();
+        for _ in 0..2 {
+            let seen = Overlay::of(&workspace, &at, &root).unwrap().path(&root);
+            let mut found = Vec::new();
+            walk(&seen, 0, &mut found);
+            let mut found: Vec<_> =
+                found.iter().map(|it| it.strip_prefix(&seen).unwrap()).collect();
+            found.sort_unstable();
+            let own = ["Cargo.lock", "Cargo.toml", "build/own", "deep/in/own", "deep/own"];
+            assert_eq!(found, own.map(Path::new), "{}", at.display());
+            // Nor in a build that is the user's own.
+            assert!(at.join("Cargo.toml").is_file());
+        }
+        fs::remove_dir_all(&at).unwrap();
+    }
 }
 
 #[test]

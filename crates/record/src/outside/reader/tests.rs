@@ -158,6 +158,7 @@ fn events_in_the_wrong_place_are_errors_that_say_where() {
         (&[event(99, 0)], "word 6 (0xe3"),
         (&[sync(1 << 40)], "a scope beyond 32 bits at word 6"),
         (&[event(stream::FAILED, 1)], "8 GiB"),
+        (&[event(stream::FAILED, 2)], "malloc is not the recorder's; build it without"),
         (&of_sibling, "damaged at word 11"),
     ] {
         let error = read_words(&[&hello(), words].concat()).unwrap_err().to_string();

@@ -42,6 +42,32 @@ fn the_standard_library_rayon_befit_and_what_cargo_fetches_are_libraries() {
 }
 
 #[test]
+fn regression_a_folder_vendor_above_the_workspace_makes_no_library_of_the_program() {
+    let root = "/home/vendor/me/sort";
+    let overlay = format!("{root}/target/befit-record/overlay-0123456789abcdef{root}");
+    let mut known = Libraries::of(Some(root.into()));
+    for at in [root, &overlay] {
+        assert!(!known.have(&format!("{at}/src/main.rs")), "{at}");
+        assert!(!known.have(&format!("{at}/src/vendor.rs")), "{at}");
+        assert!(known.have(&format!("{at}/vendor/sorts/src/lib.rs")), "{at}");
+    }
+    // Packages may be vendored elsewhere.
+    assert!(known.have("/srv/vendor/sorts/src/lib.rs"));
+}
+
+#[test]
+fn the_root_of_a_workspace_is_the_folder_with_the_lockfile_above_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let program = root.join("target/befit-record/a-b-c/release/sort");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::write(&program, "").unwrap();
+    assert_ne!(workspace(&program), Some(root.clone()));
+    fs::write(root.join("Cargo.lock"), "").unwrap();
+    assert_eq!(workspace(&program), Some(root));
+}
+
+#[test]
 fn a_file_is_named_from_its_package_on() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     assert_eq!(in_package(&here.join("src/outside/source.rs")), "src/outside/source.rs");
