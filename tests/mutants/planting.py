@@ -1,5 +1,6 @@
 """What `run` and `sample` share: a copy of the checkout, and tests that are run in it."""
 
+import enum
 import os
 import resource
 import shutil
@@ -43,8 +44,17 @@ def copy_checkout():
             path.unlink()
 
 
+class Ended(enum.Enum):
+    """How a run of cargo test did; true if it succeeded within its limits."""
+
+    PASSED, FAILED, TIMED_OUT = range(3)
+
+    def __bool__(self):
+        return self is Ended.PASSED
+
+
 def cargo(tests, *more):
-    """Runs cargo test in the copy; returns whether it succeeded within its limits."""
+    """Runs cargo test in the copy; returns how that ended."""
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target/mutants" / tests["target"])}
     # What one fault made fail must not be tried on the next: the checkout's tests have it not.
     environment["PROPTEST_DISABLE_FAILURE_PERSISTENCE"] = "1"
@@ -53,7 +63,8 @@ def cargo(tests, *more):
     command = ["cargo", "test", "--quiet", *tests["cargo"], *more]
     options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "process_group": 0}
     if "--no-run" in more:
-        return subprocess.run(command, cwd=TREE, env=environment, **options).returncode == 0
+        built = subprocess.run(command, cwd=TREE, env=environment, **options).returncode == 0
+        return Ended.PASSED if built else Ended.FAILED
     command += ["--", *tests.get("names", [])]
     seconds = tests.get("seconds", SECONDS)
 
@@ -68,6 +79,6 @@ def cargo(tests, *more):
         while process.poll() is None:
             if (looks := looks + 1) > seconds * LOOKS_A_SECOND:
                 os.killpg(process.pid, signal.SIGKILL)
-                return False
+                return Ended.TIMED_OUT
             time.sleep(1 / LOOKS_A_SECOND)
-        return process.returncode == 0
+        return Ended.FAILED if process.returncode else Ended.PASSED

@@ -334,8 +334,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// the same thread calls, and that returns how much the thread has done so far, or `None` if
     /// that is not known. `cats` and `cats-s` call it some four times a task while they measure,
     /// and twice a task afterwards, `homes` at the end of each strand: so it should take no more
-    /// than some ten nanoseconds. It calls nothing of this library: no task runs then. Other
-    /// schedulers do not call it.
+    /// than some ten nanoseconds. It calls nothing of this library: no task runs then. A panic
+    /// of `open`, or of the first call, goes to the panic handler. Other schedulers do not call it.
     ///
     /// ```
     /// use befit::{SchedulerKind, ThreadPoolBuilder, WorkerCounts};

@@ -43,7 +43,7 @@ pub use self::{
     thread::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder},
     yields::{Yield, current_thread_has_pending_tasks, yield_local, yield_now},
 };
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 pub(crate) use self::{
     loops::{LEAF_BYTES, grain},
     task::{FOUR, Forking},

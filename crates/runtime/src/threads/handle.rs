@@ -53,6 +53,10 @@ impl Handle {
         let adopted = settings.use_current_thread;
         let handle = Self { registry, threads: Vec::new(), open: true, adopted };
         let mut starting = Starting { handle: Some(handle), left: threads };
+        if adopted && let Some(name) = &mut settings.thread_name {
+            // It may count the threads.
+            name(0);
+        }
         for index in usize::from(adopted)..threads {
             // It may panic: the thread has then not been started, and there is no start yet.
             let name = match &mut settings.thread_name {
@@ -165,9 +169,9 @@ impl Drop for Starting {
     fn drop(&mut self) {
         if let Some(handle) = &mut self.handle {
             handle.registry.threads_ended(self.left);
+            // Nobody waits for them: the program may let them wait for those that never began.
             handle.open = false;
             handle.registry.release();
-            handle.join_handles();
         }
     }
 }

@@ -25,8 +25,10 @@ mod shuttle;
 mod sizer;
 mod sleep;
 #[cfg(all(test, not(loom)))]
+#[cfg_attr(shuttle, allow(dead_code, reason = "most of it is for `tests`"))]
 pub(crate) mod testing;
-#[cfg(all(test, not(loom)))]
+// Shuttle runs none of them, and they take long to build.
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 mod worker;
 

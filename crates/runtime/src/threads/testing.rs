@@ -1,7 +1,8 @@
 //! What the tests of several folders share.
 
 use std::{
-    any, env,
+    any, env, fmt,
+    hash::{DefaultHasher, Hash, Hasher},
     io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
     process::{Command, Output},
@@ -46,6 +47,22 @@ fn machines() -> &'static [&'static str] {
     if cfg!(miri) { &MACHINES[2..3] } else { &MACHINES }
 }
 
+/// Those of the machines that a test meets with this scheduler and so many threads: see
+/// [`on_every_pool`].
+fn machines_in_turn(
+    scheduler: SchedulerKind,
+    threads: usize,
+) -> impl Iterator<Item = &'static str> {
+    let mut hasher = DefaultHasher::new();
+    // The thread that runs a test has its name.
+    (thread::current().name(), scheduler, threads).hash(&mut hasher);
+    let (hash, all) = (hasher.finish() as usize, machines());
+    // Each step goes round all: they are a prime number.
+    let (first, step) = (hash % MACHINES.len(), 1 + hash / MACHINES.len() % (MACHINES.len() - 1));
+    let count = if env::var_os("BEFIT_EVERY_MACHINE").is_some() { MACHINES.len() } else { 2 };
+    (0..count.min(all.len())).map(move |turn| all[(first + turn * step) % all.len()])
+}
+
 /// So much, or so little under Miri, which runs a test some thousand times more slowly.
 pub(crate) const fn or_under_miri<T: Copy>(usual: T, under_miri: T) -> T {
     if cfg!(miri) { under_miri } else { usual }
@@ -75,10 +92,14 @@ pub(crate) fn for_each_kind(test: impl Fn(SchedulerKind, usize)) {
     }
 }
 
-/// Calls `test` with a pool of each scheduler, on each machine, with 1, 2 and 7 threads.
+/// Calls `test` with a pool of each scheduler, with 1, 2 and 7 threads, on two of the machines:
+/// which, a hash of the test's name, the scheduler and the number of threads says, so that each
+/// such pool is met by about two tests in five, the same each time. On each machine if the variable
+/// `BEFIT_EVERY_MACHINE` is set, as `.ci/long` does.
 pub(crate) fn on_every_pool(test: impl Fn(&ThreadPool) + Sync) {
     for_each_kind(|scheduler, threads| {
-        machines().iter().for_each(|machine| test(&pool(scheduler, machine, threads)));
+        let machines = machines_in_turn(scheduler, threads);
+        machines.for_each(|machine| test(&pool(scheduler, machine, threads)));
     });
 }
 
@@ -124,6 +145,16 @@ pub(crate) fn with_descendants(test: impl Fn(&ThreadPool)) {
             let builder = builder.machine("pack:2 l3:1(size=1MiB) core:4 pu:1".parse().unwrap());
             test(&builder.wait_policy(WaitPolicy::Descendants).build().unwrap());
         }
+    }
+}
+
+/// Measures up to five times, until `holds`: other work on this machine can spoil some of them, or
+/// keep a thread from running meanwhile. `measure` builds a new pool each time.
+pub(crate) fn one_of_five<T: fmt::Debug>(measure: impl Fn() -> T, holds: impl Fn(&T) -> bool) {
+    let mut measured = Vec::new();
+    while !measured.last().is_some_and(&holds) {
+        assert!(measured.len() < 5, "none of {measured:?}");
+        measured.push(measure());
     }
 }
 

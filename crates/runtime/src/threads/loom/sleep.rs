@@ -286,6 +286,29 @@ fn a_late_notification_reaches_a_worker_that_sleeps() {
     });
 }
 
+/// Three things come at once, with one notification: workers 1 and 2 sleep, and the notifier may
+/// rely on worker 0.
+#[test]
+fn what_stands_for_several_things_reaches_those_that_sleep() {
+    model(1, || {
+        let shared = Shared::new(3);
+        let taking = [1, 2].map(|me| {
+            beside(&shared, move |shared| {
+                let waiting = Waiting { refused: 0, sleeps: Some(me), ..shared.refused() };
+                assert!(shared.wait_as(waiting, me));
+            })
+        });
+        [1, 2].into_iter().for_each(|me| shared.await_sleep(me));
+        let adding = beside(&shared, |shared| {
+            shared.change(|ready| *ready += 3);
+            shared.notify(Notification { passed_on: true, ..ROOT });
+        });
+        assert!(shared.wait(0));
+        taking.into_iter().for_each(|taking| taking.join().unwrap());
+        adding.join().unwrap();
+    });
+}
+
 #[test]
 fn a_notification_of_a_worker_whose_latch_is_set_reaches_another() {
     model(2, || {

@@ -3,7 +3,12 @@
 mod end;
 mod outside;
 
-use std::{fmt, ptr::NonNull, sync::Arc};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
+    sync::Arc,
+};
 
 use befit_machine::{Machine, WorkerId};
 use befit_sched::{Options, SchedulerKind, Tiers};
@@ -107,10 +112,16 @@ impl Registry {
     }
 
     /// What counts the calling thread, `thread` of the pool, if the policy measures and anything
-    /// counts it.
+    /// counts it. A panic of what the program gives for that is one of a detached job.
     pub(super) fn meter(&self, thread: usize) -> Option<Meter> {
-        let given = || self.handlers.count.as_ref().map(|open| open(thread));
-        self.engine.capabilities.sees_forks.then(|| Meter::open(given())).flatten()
+        if !self.engine.capabilities.sees_forks {
+            return None;
+        }
+        let open = || Meter::open(self.handlers.count.as_ref().map(|open| open(thread)));
+        catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
+            self.detached_panic(panic);
+            None
+        })
     }
 
     pub(crate) fn scheduler(&self) -> Option<SchedulerKind> {

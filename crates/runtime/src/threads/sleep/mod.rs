@@ -40,8 +40,9 @@ pub(crate) struct Sleep {
 struct Counts {
     /// The number of workers that are idle: at 0 a notifier has nothing to do.
     idle: AtomicUsize,
-    /// The event counter: counts the notifications that found a worker idle, and the mail. An idle
-    /// worker that found nothing need not look again before it changes.
+    /// The event counter: counts the notifications that found a worker idle, those for several jobs
+    /// twice, and the mail. An idle worker that found nothing need not look again before it
+    /// changes.
     events: AtomicUsize,
     /// At least the number of sleepy parkers, and of idle workers that are held: at 0 a notifier
     /// need not look at the parkers.
@@ -50,6 +51,9 @@ struct Counts {
     held: AtomicUsize,
     /// The number of sleepers that look again after a while, as they were refused something.
     watchers: AtomicUsize,
+    /// The number of sleepers that look again as something is due: without them, time alone brings
+    /// nothing.
+    due: AtomicUsize,
     /// Whether a notifier has ever relied on a watcher, or woken one to watch.
     relied_on_watchers: AtomicBool,
     /// Where the worker that became idle last did so.
@@ -125,6 +129,7 @@ impl Sleep {
                 sleepers: AtomicUsize::new(0),
                 held: AtomicUsize::new(0),
                 watchers: AtomicUsize::new(0),
+                due: AtomicUsize::new(0),
                 relied_on_watchers: AtomicBool::new(false),
                 idle_on: SeenOn::nowhere(),
             }),
@@ -204,12 +209,18 @@ impl Sleep {
         under: impl Fn() -> U,
         would_take: Option<&dyn Fn(usize) -> bool>,
     ) {
-        self.notify_of(self.next_event(), notification, under, would_take);
+        // Who is relied on counts one for several jobs as two, and so passes on, too.
+        let event = self.step(1 + usize::from(notification.passed_on));
+        self.notify_of(event, notification, under, would_take);
     }
 
     /// Something happens: idle workers look again. It gets this number.
     pub(crate) fn next_event(&self) -> EventCount {
-        EventCount(self.counts.events.fetch_add(1, AcqRel).wrapping_add(1))
+        self.step(1)
+    }
+
+    fn step(&self, steps: usize) -> EventCount {
+        EventCount(self.counts.events.fetch_add(steps, AcqRel).wrapping_add(steps))
     }
 
     /// The rest of [`Self::notify`], once that is event `event`.

@@ -193,7 +193,7 @@ impl Sleep {
             let is_over = || is_called() || is_due();
             if is_due() {
                 relax(round);
-                round += 1;
+                round = round.saturating_add(1);
             }
             let spins = patience.looks();
             while !is_over() && round < spins && self.may_spin() {
@@ -298,6 +298,8 @@ impl Sleep {
         if how == Sleepy::Free {
             self.counts.sleepers.fetch_add(1, Relaxed);
         }
+        let looks_again = usize::from(due.is_some());
+        self.counts.due.fetch_add(looks_again, Relaxed);
         let parker = self.parker(me);
         parker.prepare_to_park(how, seen);
         fence(SeqCst);
@@ -305,7 +307,7 @@ impl Sleep {
         let mut slept = false;
         if self.seen() != seen || latch.probe() {
             // Awake.
-        } else if due.is_none() && search.is_stuck() && all_sleep() {
+        } else if self.counts.due.load(Relaxed) == 0 && search.is_stuck() && all_sleep() {
             search.raise_alarm();
         } else {
             let watches = search.watches();
@@ -320,6 +322,7 @@ impl Sleep {
             }
             slept = true;
         }
+        self.counts.due.fetch_sub(looks_again, Relaxed);
         match parker.leave() {
             Some(WakeReason::Notified(notified)) => Some(Woken { notified, slept }),
             Some(WakeReason::Latch | WakeReason::Mail) | None => {

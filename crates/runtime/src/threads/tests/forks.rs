@@ -57,7 +57,7 @@ fn regression_a_thread_takes_the_oldest_fork_of_a_thread_that_is_the_same_worker
 #[test]
 fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler() {
     let (n, expected) = or_under_miri((16, 987), (8, 21));
-    let numbers: Vec<u64> = (0..or_under_miri(200_000, 2000)).collect();
+    let numbers: Vec<u64> = (0..or_under_miri(20_000, 2000)).collect();
     let sum = numbers.iter().sum::<u64>();
     on_every_pool(|pool| {
         assert_eq!(pool.install(|| fib(n)), expected);
@@ -237,9 +237,7 @@ fn forks_that_take_little_time_are_inlined() {
         let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
         forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657))
     };
-    // Other work on this machine only adds to them, so one of five new pools must do.
-    let forks: Vec<u64> = iter::repeat_with(forks).take(5).collect();
-    assert!(forks.iter().any(|forks| *forks < 28_656), "{forks:?}");
+    one_of_five(forks, |forks| *forks < 28_656);
 }
 
 /// A tree of forks, of so many levels, with `leaf` at each end.
@@ -255,13 +253,15 @@ fn tree(depth: u32, leaf: &(dyn Fn() + Sync)) {
 #[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn forks_whose_first_tasks_were_slow_are_inlined_once_they_are_not() {
     let _watchdog = watchdog(MINUTE);
-    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-    let forks = forks_while_all_are_busy(&pool, || {
-        tree(5, &|| thread::sleep(Duration::from_micros(100)));
-        (0..1000).for_each(|_| tree(5, &|| ()));
-    });
+    let forks = || {
+        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+        forks_while_all_are_busy(&pool, || {
+            tree(5, &|| thread::sleep(Duration::from_micros(100)));
+            (0..1000).for_each(|_| tree(5, &|| ()));
+        })
+    };
     // Two workers do the same: 62 and 62,000 forks.
-    assert!(forks < 31_000, "{forks}");
+    one_of_five(forks, |forks| *forks < 31_000);
 }
 
 /// To publish a fork takes longer than such a call. If that counted as time of its task, the task
@@ -270,16 +270,16 @@ fn forks_whose_first_tasks_were_slow_are_inlined_once_they_are_not() {
 #[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn calls_that_take_little_time_publish_few_forks_however_many_threads_there_are() {
     on_each_that_steals("pu:64", 64, |pool| {
-        let calls = || (0..1000).for_each(|_| pool.install(|| tree(8, &|| ())));
+        let calls = || (0..250).for_each(|_| pool.install(|| tree(8, &|| ())));
         let published = || pool.statistics().total().published;
         let in_a_round = || {
             let before = published();
             calls();
             published() - before
         };
-        // Other work on this machine only adds to them, so one of five rounds must do, of 255,000
+        // Other work on this machine only adds to them, so one of five rounds must do, of 63,750
         // forks each.
-        let has_few = iter::repeat_with(in_a_round).take(5).any(|few| few < 25_500);
+        let has_few = iter::repeat_with(in_a_round).take(5).any(|few| few < 6375);
         assert!(has_few, "{}", pool.scheduler());
     });
 }
@@ -295,16 +295,20 @@ fn forks_that_no_longer_take_little_time_become_forks_again() {
         }
     }
     let _watchdog = watchdog(2 * MINUTE);
-    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-    forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
-    let threads = Mutex::new(HashMap::new());
-    let long = || {
-        thread::sleep(Duration::from_millis(1));
-        *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
+    let leaves_of_each = || {
+        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+        forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
+        let threads = Mutex::new(HashMap::new());
+        let long = || {
+            thread::sleep(Duration::from_millis(1));
+            *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
+        };
+        pool.install(|| down(300, &long));
+        threads.into_inner().unwrap()
     };
-    pool.install(|| down(300, &long));
-    let threads = threads.into_inner().unwrap();
-    assert!(threads.values().all(|leaves| *leaves > 50) && threads.len() == 2, "{threads:?}");
+    let shared =
+        |threads: &HashMap<_, _>| threads.values().all(|leaves| *leaves > 50) && threads.len() == 2;
+    one_of_five(leaves_of_each, shared);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::{threads::testing::*, *};
 
 #[test]
 fn par_for_calls_its_body_once_with_each_number() {
-    let most = or_under_miri(5000, 60);
+    let most = or_under_miri(1000, 60);
     on_every_pool(|pool| {
         let backwards = Range { start: 9, end: 2 };
         for range in [0..0, 5..6, 3..40, 7..most, backwards] {
@@ -37,7 +37,7 @@ fn par_for_reaches_the_end_of_the_numbers() {
 #[test]
 fn par_for_each_mut_changes_each_element_once() {
     on_every_pool(|pool| {
-        for len in [0, 1, 2, or_under_miri(1000, 50), or_under_miri(100_000, 300)] {
+        for len in [0, 1, 2, or_under_miri(1000, 50), or_under_miri(10_000, 300)] {
             let mut v: Vec<usize> = (0..len).collect();
             pool.install(|| par_for_each_mut(&mut v, |x| *x += 1));
             assert!(v.into_iter().eq(1..=len));
@@ -47,7 +47,7 @@ fn par_for_each_mut_changes_each_element_once() {
 
 #[test]
 fn par_chunks_mut_gives_each_chunk_its_index_and_its_length() {
-    let (many, some) = (or_under_miri(50_000, 300), or_under_miri(6000, 70));
+    let (many, some) = (or_under_miri(5000, 300), or_under_miri(600, 70));
     on_every_pool(|pool| {
         for (len, chunk_len) in
             [(0, 3), (1, 3), (10, 1), (10, 3), (9, 3), (10, 100), (many, 7), (many, some)]
@@ -97,7 +97,7 @@ fn par_map_reduce_combines_neighbours_in_order() {
             let copy = pool.install(|| par_map_reduce(&numbers, Vec::new, |n| vec![*n], append));
             assert_eq!(copy, numbers);
         }
-        let count = or_under_miri(200_000, 200);
+        let count = or_under_miri(20_000, 200);
         let numbers: Vec<u64> = (0..count).collect();
         let sum = pool.install(|| par_map_reduce(&numbers, || 0, |n| *n, |a, b| a + b));
         assert_eq!(sum, (count - 1) * count / 2);

@@ -14,6 +14,28 @@ fn numbers(threads: usize, program: impl FnOnce(&ThreadPool)) -> Vec<(u32, u32)>
     spawned.map(|task| (task.depth, task.index)).collect()
 }
 
+/// They were all children of the task that ran: a policy by serial order took them the wrong way
+/// round.
+#[test]
+fn regression_private_forks_are_as_deep_as_they_were_forked() {
+    fn nest(depth: u32, within: &(dyn Fn() + Sync)) {
+        match depth {
+            0 => within(),
+            _ => drop(join(|| nest(depth - 1, within), || ())),
+        }
+    }
+    let _watchdog = watchdog(MINUTE);
+    let noting = Noting::with(|usual| usual);
+    let pool = ThreadPoolBuilder::new().num_threads(2).policy(noting.clone()).build().unwrap();
+    let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    // A worker that waits has made all its forks known.
+    pool.install(|| nest(5, &|| other.install(|| ())));
+    let mut depths: Vec<_> = noting.tasks().into_iter().map(|task| task.depth).collect();
+    depths.retain(|depth| *depth > 0);
+    depths.sort_unstable();
+    assert_eq!(depths, [1, 2, 3, 4, 5]);
+}
+
 /// They were numbered through all that was spawned into their scope, whoever spawned it.
 #[test]
 fn regression_spawned_tasks_are_numbered_among_the_children_of_the_task_that_spawns_them() {

@@ -183,12 +183,12 @@ fn there_is_one_global_pool() {
 #[test]
 fn statistics_count_what_happened() {
     let pool = pool(SchedulerKind::Ws, "pack:2 l3:1(size=8MiB) core:2 l2:1(size=1MiB) pu:1", 4);
-    pool.install(|| fib(20));
+    pool.install(|| fib(14));
     pool.scope(|s| (0..10).for_each(|_| s.spawn(|_| ())));
     let statistics = pool.statistics();
     assert_eq!(statistics.workers.len(), 4);
     let total = statistics.total();
-    assert!((1..=10_945).contains(&total.forks), "{total:?}");
+    assert!((1..=609).contains(&total.forks), "{total:?}");
     assert_eq!(total.spawned, 10);
     assert_eq!(total.executed, total.published + total.spawned + 2);
 }
@@ -199,27 +199,32 @@ fn the_five_parts_of_each_worker_s_time_add_up_to_the_time_of_the_pool_s_jobs() 
     for scheduler in SchedulerKind::ALL {
         for threads in [1, 3] {
             let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1";
-            let pool = builder(scheduler, machine, threads).timed(true).build().unwrap();
-            // Before the first job and after the last nothing counts.
-            thread::sleep(Duration::from_millis(20));
-            let start = Instant::now();
-            pool.install(|| fib(22));
-            thread::sleep(Duration::from_millis(5));
-            pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| assert_eq!(fib(12), 144))));
-            let wall = start.elapsed();
-            thread::sleep(Duration::from_millis(20));
-            let statistics = pool.statistics();
-            let span = statistics.span.unwrap();
-            assert!(span <= wall && span >= Duration::from_millis(5), "{span:?} of {wall:?}");
-            for worker in &statistics.workers {
-                let time = worker.time.unwrap();
-                let (total, span) = (time.total().as_secs_f64(), span.as_secs_f64());
-                assert!((total - span).abs() <= 0.01 * span, "{scheduler}: {time:?} of {span}");
-            }
-            let all = statistics.total().time.unwrap();
-            assert!([all.active, all.get, all.add].iter().all(|time| !time.is_zero()));
-            // All wait in the pause.
-            assert!(all.idle >= Duration::from_millis(4) * threads as u32, "{all:?}");
+            let measured = || {
+                let pool = builder(scheduler, machine, threads).timed(true).build().unwrap();
+                // Before the first job and after the last nothing counts.
+                thread::sleep(Duration::from_millis(20));
+                let start = Instant::now();
+                pool.install(|| fib(18));
+                thread::sleep(Duration::from_millis(5));
+                pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| assert_eq!(fib(12), 144))));
+                let wall = start.elapsed();
+                thread::sleep(Duration::from_millis(20));
+                let statistics = pool.statistics();
+                let span = statistics.span.unwrap();
+                assert!(span <= wall && span >= Duration::from_millis(5), "{span:?} of {wall:?}");
+                let all = statistics.total().time.unwrap();
+                assert!([all.active, all.get, all.add].iter().all(|time| !time.is_zero()));
+                (scheduler, statistics)
+            };
+            one_of_five(measured, |(_, statistics)| {
+                let span = statistics.span.unwrap().as_secs_f64();
+                let add_up = statistics.workers.iter().all(|worker| {
+                    (worker.time.unwrap().total().as_secs_f64() - span).abs() <= 0.01 * span
+                });
+                // All wait in the pause.
+                let pause = Duration::from_millis(4) * threads as u32;
+                add_up && statistics.total().time.unwrap().idle >= pause
+            });
         }
     }
 }
@@ -315,7 +320,7 @@ mod on_linux {
         let machine = "pack:2 l3:1(size=8MiB) core:4 l2:1(size=1MiB) pu:1";
         let pools: Vec<_> = schedulers().map(|kind| pool(kind, machine, 8)).collect();
         for pool in &pools {
-            pool.install(|| fib(20));
+            pool.install(|| fib(14));
         }
         // All together for a second. On a busy machine their threads may take long until they
         // sleep.

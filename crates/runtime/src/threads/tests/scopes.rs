@@ -177,6 +177,28 @@ fn a_detached_panic_goes_to_the_pool_s_handler() {
 }
 
 #[test]
+fn a_panic_of_what_counts_a_thread_goes_to_the_pool_s_handler() {
+    let _watchdog = watchdog(MINUTE);
+    for first_call in [false, true] {
+        let (keep, caught) = channel();
+        let sockets = "pack:2 l3:1(size=4MiB) core:1 pu:1".parse().unwrap();
+        let builder = ThreadPoolBuilder::new().num_threads(2).machine(sockets);
+        let builder = builder.scheduler(SchedulerKind::Homes).count_with(move |thread| {
+            assert!(first_call || thread != 1, "it cannot be opened");
+            move || {
+                assert!(thread != 1, "it cannot be read");
+                None
+            }
+        });
+        let builder = builder.panic_handler(move |_| keep.send(()).unwrap());
+        let pool = builder.build().unwrap();
+        assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
+        drop(pool);
+        assert_eq!(caught.iter().count(), 1);
+    }
+}
+
+#[test]
 fn a_detached_panic_without_a_handler_ends_the_process() {
     let Some(output) = alone(a_detached_panic_without_a_handler_ends_the_process) else {
         let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();

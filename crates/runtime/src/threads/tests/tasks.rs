@@ -48,10 +48,10 @@ impl Task for Sum<'_> {
 
 #[test]
 fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler_and_outside_any_pool() {
-    let numbers: Vec<u64> = (0..200_000).collect();
+    let numbers: Vec<u64> = (0..20_000).collect();
     on_every_pool(|pool| {
         assert_eq!(pool.install(|| run(Fib(16))), 987);
-        assert_eq!(pool.install(|| run(Sum(&numbers))), 199_999 * 100_000);
+        assert_eq!(pool.install(|| run(Sum(&numbers))), 19_999 * 10_000);
     });
     assert_eq!(run(Fib(15)), 610);
 }
@@ -141,9 +141,9 @@ fn a_panic_in_either_half_goes_on_in_the_caller() {
 
     on_every_pool(|pool| {
         // Once it is known that this is all short, it is elided.
-        assert_eq!(pool.install(|| run(Mine { depth: 12, at: u64::MAX })), 1 << 12);
-        for at in [0, 1, 1 << 11, (1 << 12) - 1] {
-            let panic: &str = panic_of(|| pool.install(|| run(Mine { depth: 12, at })));
+        assert_eq!(pool.install(|| run(Mine { depth: 9, at: u64::MAX })), 1 << 9);
+        for at in [0, 1, 1 << 8, (1 << 9) - 1] {
+            let panic: &str = panic_of(|| pool.install(|| run(Mine { depth: 9, at })));
             assert_eq!(panic, "the mine", "{at}");
         }
         assert_eq!(pool.install(|| run(Fib(10))), 55);

@@ -334,7 +334,7 @@ fn regression_a_name_that_panics_ends_the_threads_that_were_started() {
         .exit_handler(move |_| add(&counted, 1))
         .thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
     assert_eq!(panic_of::<&str, _>(|| builder.build()), "no name");
-    assert_eq!(ended.load(SeqCst), 3);
+    wait_until(|| ended.load(SeqCst) == 3);
 }
 
 /// The thread whose name it was ended twice, once as one that was not run, once as one that was not

@@ -214,7 +214,10 @@ impl Worker {
         let (size, strand) = unsafe { self.sizes(&about, 1, depth, parent) };
         let is_sized = size.is_some();
         self.counters().sized.add(is_sized.into());
-        let task = parent.task.child(1, size, strand);
+        // Forks of which the policy sees nothing lie between.
+        let above = depth.saturating_sub(parent.depth.get()).saturating_sub(1);
+        let mut task = parent.task.child(1, size, strand);
+        task.depth = task.depth.saturating_add(above);
         let latch = Latch::new(self.parker());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push_fork`);
         // `publish_next` returns each fork once; parker and requests are this worker's; the lineage
