@@ -98,6 +98,16 @@ struct Watching<T> {
     waiting: Waiting,
 }
 
+impl<T: Handle> Watching<T> {
+    /// Panics, and prints the case, if `job` did not wait when the policy came up with it.
+    fn must_wait(&self, waited: bool, job: &T, what: &str) {
+        if let (false, Some(case)) = (waited, &self.waiting.case) {
+            eprintln!("the case that failed: {case}");
+        }
+        assert!(waited, "{job:?} is {what}");
+    }
+}
+
 impl<T: Handle> Scheduler<T> for Watching<T> {
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let Ready { job, task, stage } = ready;
@@ -109,16 +119,18 @@ impl<T: Handle> Scheduler<T> for Watching<T> {
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let Ask { within, accepts, own_only, as_thief, still_for } = ask;
-        let accepted = |it: &Numbered<T>| accepts.is_none_or(|accepts| accepts(&it.job));
+        let accepted = |it: &Numbered<T>| {
+            // The engine looks into the job, and its memory is gone once it has run.
+            let waits = self.waiting.with(|jobs| jobs.contains_key(&it.number));
+            self.must_wait(waits, &it.job, "shown after it was handed out");
+            accepts.is_none_or(|accepts| accepts(&it.job))
+        };
         let accepts: Accepts<'_, Numbered<T>> = accepts.is_some().then_some(&accepted);
         let ask = Ask { within, accepts, own_only, as_thief, still_for };
         let Ready { job, task, stage } = self.scheduler.get(w, ask, env)?;
         let Numbered { job, number } = job;
         let waited = self.waiting.with(|jobs| jobs.remove(&number)).is_some();
-        if let (false, Some(case)) = (waited, &self.waiting.case) {
-            eprintln!("the case that failed: {case}");
-        }
-        assert!(waited, "{job:?} is handed out more often than it was added");
+        self.must_wait(waited, &job, "handed out more often than it was added");
         Some(Ready { job, task, stage })
     }
 
@@ -172,5 +184,68 @@ impl<T: Handle> Scheduler<T> for Watching<T> {
 
     fn check(&self) {
         self.scheduler.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_sched::{QuietEnv, SchedulerKind, Stage};
+
+    use super::*;
+
+    /// Work stealing that shows the job that it has handed out last to who asks for certain ones.
+    #[derive(Clone, Copy, Debug)]
+    struct ShowsAgain;
+
+    #[derive(Debug)]
+    struct Showing<T> {
+        ws: Box<dyn Scheduler<T>>,
+        last: Mutex<Option<T>>,
+    }
+
+    impl Policy for ShowsAgain {
+        fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+            let ws = SchedulerKind::Ws.build(machine, options);
+            Box::new(Showing { ws, last: Mutex::new(None) })
+        }
+    }
+
+    impl<T: Handle> Scheduler<T> for Showing<T> {
+        fn name(&self) -> &'static str {
+            "shows again"
+        }
+
+        fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+            self.ws.add(w, ready, env)
+        }
+
+        fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+            let mut last = self.last.lock().unwrap();
+            if let (Some(accepts), Some(job)) = (ask.accepts, &*last) {
+                accepts(job);
+            }
+            let ready = self.ws.get(w, ask, env)?;
+            *last = Some(ready.job);
+            Some(ready)
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "7 is shown after it was handed out")]
+    fn a_job_that_is_shown_after_it_was_handed_out_is_seen() {
+        let watched = Watched { policy: ShowsAgain, waiting: Waiting::default() };
+        let scheduler = watched.build::<u32>(&"pu:1".parse().unwrap(), Options::default());
+        let (w, mut env) = (WorkerId(0), QuietEnv(fastrand::Rng::with_seed(1)));
+        let shown = Mutex::new(Vec::new());
+        let accepts = |job: &u32| {
+            shown.lock().unwrap().push(*job);
+            true
+        };
+        let ask = Ask { accepts: Some(&accepts), ..Ask::ANYTHING };
+        let task = TaskInfo::root(None, None);
+        scheduler.add(w, Ready { job: 7, task, stage: Stage::Start }, &mut env);
+        let first = scheduler.get(w, ask, &mut env).map(|ready| ready.job);
+        assert_eq!((first, &shown.lock().unwrap()[..]), (Some(7), &[7][..]));
+        scheduler.get(w, ask, &mut env);
     }
 }

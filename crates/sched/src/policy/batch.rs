@@ -120,9 +120,13 @@ impl<T: Handle> Scheduler<T> for Batch<T> {
             return None;
         }
         let own = &self.own[w.index()];
-        let newest = if own.seems_empty() { None } else { own.with(env, |tasks| tasks.pop_back()) };
-        if newest.is_some() || ask.own_only {
-            return newest;
+        let next = |tasks: &mut Tasks<T>| match ask.as_thief {
+            true => tasks.pop_front(),
+            false => tasks.pop_back(),
+        };
+        let found = if own.seems_empty() { None } else { own.with(env, next) };
+        if found.is_some() || ask.own_only {
+            return found;
         }
         let mut batch = self.find(w, env)?;
         let newest = batch.pop_back();

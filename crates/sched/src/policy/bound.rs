@@ -112,7 +112,7 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
         if ask.accepts.is_some() {
             return None;
         }
-        let own = self.queues[w.index()].pop_new(env);
+        let own = self.queues[w.index()].next(&ask, env);
         let own = own.or_else(|| self.roots.pop_old(None, env));
         if own.is_some() || !ask.is_stalled() {
             return own;

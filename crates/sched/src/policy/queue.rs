@@ -9,7 +9,7 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use crate::{Env, Guarded, LockId, Ready};
+use crate::{Ask, Env, Guarded, LockId, Ready};
 
 /// Which jobs a worker accepts; all if `None`.
 pub(super) type Accepts<'a, T> = Option<&'a dyn Fn(&T) -> bool>;
@@ -98,6 +98,12 @@ impl<T> Queue<T> {
             None => self.pop_new(env),
             Some(accepts) => self.take_new(accepts, env),
         }
+    }
+
+    /// What its owner gets: the newest of what is accepted; as a thief ([`Ask::as_thief`]) the
+    /// oldest.
+    pub(super) fn next(&self, ask: &Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        if ask.as_thief { self.pop_old(ask.accepts, env) } else { self.newest(ask.accepts, env) }
     }
 
     /// The oldest of the accepted jobs.

@@ -23,8 +23,9 @@
 //!   claims. Here the claims of all caches under one child of the root (a socket) are behind one
 //!   lock (`ledger.rs`). A path is checked and claimed at once, so no claim is ever rolled back,
 //!   and a refused worker was refused for a reason that a later `done` will lift.
-//! - A bucket is a stack. A worker tries its newest entry only, and leaves it where it does not
-//!   fit.
+//! - A bucket is a stack. A worker tries its newest entry, and leaves it where it does not fit. Then
+//!   it tries the next few: another worker may take the first, and nobody would be told that one
+//!   behind it fits.
 //! - A strand claims space in the caches strictly below its anchor. A maximal task that skips
 //!   levels (anchored at an L1 out of an L3's bucket) also claims min(μM, S) in each cache between,
 //!   until it ends, since its data passes through.
@@ -64,6 +65,12 @@ use crate::{
 /// So long nothing must happen before a task begins though there is no room for it.
 const STILL: Duration = Duration::from_millis(500);
 
+/// So many entries of a bucket a worker tries at most, where the first ones do not fit.
+const TRIED: usize = 8;
+
+/// A bucket, or a part of one; the newest is at the back.
+type Stack<T> = VecDeque<Ready<T>>;
+
 /// The space-bounded scheduler, central or distributed.
 #[derive(Debug)]
 pub(crate) struct SpaceBounded<T> {
@@ -93,13 +100,12 @@ struct ClusterQueue<T> {
 
 #[derive(Debug)]
 struct Buckets<T> {
-    /// Bucket 0, tasks that stay anchored here: one stack, or one for each child cluster. The
-    /// newest is at the back.
-    here: Vec<Vec<Ready<T>>>,
+    /// Bucket 0, tasks that stay anchored here: one stack, or one for each child cluster.
+    here: Vec<Stack<T>>,
     /// The tasks of bucket 0 whose size is unknown.
     unknown: Unknown<T>,
     /// Bucket k at index k − 1.
-    deeper: Vec<Vec<Ready<T>>>,
+    deeper: Vec<Stack<T>>,
 }
 
 impl<T: Handle> SpaceBounded<T> {
@@ -216,9 +222,9 @@ impl<T: Handle> ClusterQueue<T> {
         };
         let below = largest_below(machine, id);
         let buckets = Buckets {
-            here: (0..parts).map(|_| Vec::new()).collect(),
+            here: (0..parts).map(|_| Stack::new()).collect(),
             unknown: Unknown::new(cluster.workers.len()),
-            deeper: below.iter().map(|_| Vec::new()).collect(),
+            deeper: below.iter().map(|_| Stack::new()).collect(),
         };
         Self {
             len: AtomicUsize::new(0),
@@ -239,8 +245,8 @@ impl<T: Handle> ClusterQueue<T> {
                 _ if ready.task.size == TaskInfo::UNKNOWN => {
                     buckets.unknown.push(self.index_of(w), ready);
                 }
-                0 => buckets.here[self.own_part(w)].push(ready),
-                k => buckets.deeper[k - 1].push(ready),
+                0 => buckets.here[self.own_part(w)].push_back(ready),
+                k => buckets.deeper[k - 1].push_back(ready),
             }
             self.len.fetch_add(1, Ordering::SeqCst);
         });
@@ -270,15 +276,15 @@ impl<T: Handle> ClusterQueue<T> {
     fn take_here(
         &self,
         look: &Look<'_, T, impl Admit<T>>,
-        here: &mut [Vec<Ready<T>>],
+        here: &mut [Stack<T>],
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         let own = self.own_part(look.w);
         let found = look.take_one(&mut here[own], env);
-        if found.is_some() || here.len() == 1 || here.iter().all(Vec::is_empty) {
+        if found.is_some() || here.len() == 1 || here.iter().all(Stack::is_empty) {
             return found;
         }
-        others(0..here.len(), own, env).find_map(|part| look.take_at(&mut here[part], 0, env))
+        others(0..here.len(), own, env).find_map(|part| look.take_in(&mut here[part], true, env))
     }
 
     fn own_part(&self, w: WorkerId) -> usize {
@@ -357,24 +363,36 @@ impl<T: Handle, A: Admit<T>> Look<'_, T, A> {
         Some(Ready { task, ..ready })
     }
 
-    /// Takes from the first stack whose entry is admitted.
-    fn take_first(&self, stacks: &mut [Vec<Ready<T>>], env: &mut dyn Env) -> Option<Ready<T>> {
+    /// Takes from the first stack of which an entry is admitted.
+    fn take_first(&self, stacks: &mut [Stack<T>], env: &mut dyn Env) -> Option<Ready<T>> {
         stacks.iter_mut().find_map(|stack| self.take_one(stack, env))
     }
 
     /// Takes the newest entry. For an ask that accepts only some, takes the oldest of them. Another
     /// worker has put it there, so the oldest is the largest.
-    fn take_one(&self, stack: &mut Vec<Ready<T>>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let at = match self.accepts {
-            None => stack.len().checked_sub(1)?,
-            Some(accepts) => stack.iter().position(|ready| accepts(&ready.job))?,
-        };
-        self.take_at(stack, at, env)
+    fn take_one(&self, stack: &mut Stack<T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.take_in(stack, self.accepts.is_some(), env)
     }
 
-    fn take_at(&self, stack: &mut Vec<Ready<T>>, at: usize, env: &mut dyn Env) -> Option<Ready<T>> {
-        let task = (self.admit)(stack.get(at)?, env)?;
-        Some(Ready { task, ..stack.remove(at) })
+    /// Takes the first accepted entry, from the old end or from the new one on; or, where that does
+    /// not fit, one of the next few.
+    fn take_in(&self, stack: &mut Stack<T>, from_old: bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        let len = stack.len();
+        let places = (0..len).map(|i| if from_old { i } else { len - 1 - i });
+        let accepted = |ready: &Ready<T>| self.accepts.is_none_or(|accepts| accepts(&ready.job));
+        let mut tried = places.filter(|at| accepted(&stack[*at])).take(TRIED);
+        let mut refused = None;
+        let (at, task) = tried.find_map(|at| {
+            let ready = &stack[at];
+            // What is as large as the last one does not fit either.
+            let claims = Some((ready.task.size, ready.task.strand, ready.stage));
+            if std::mem::replace(&mut refused, claims) == claims {
+                return None;
+            }
+            Some((at, (self.admit)(ready, env)?))
+        })?;
+        let ready = stack.remove(at)?;
+        Some(Ready { task, ..ready })
     }
 }
 
@@ -387,4 +405,32 @@ fn largest_below(machine: &Machine, id: ClusterId) -> Vec<Bytes> {
         row = row.iter().flat_map(|c| machine.cluster(*c).children.iter().copied()).collect();
     }
     sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::QuietEnv;
+
+    #[test]
+    fn regression_a_siblings_oldest_is_taken_without_moving_the_others() {
+        // Each moved all that was younger: hours for a million.
+        let machine = "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) pu:1".parse().unwrap();
+        let sb_d = SpaceBounded::new(true, &machine, Options::default());
+        let mut env = QuietEnv(fastrand::Rng::with_seed(7));
+        for job in 0..1000 {
+            let task = TaskInfo::root(Some(Bytes::mib(64)), None);
+            sb_d.add(WorkerId(0), Ready { job, task, stage: Stage::Start }, &mut env);
+        }
+        let newest = |env: &mut QuietEnv| {
+            let place = |buckets: &mut Buckets<u32>, _: &mut dyn Env| {
+                buckets.here[0].iter().last().map(std::ptr::from_ref)
+            };
+            sb_d.queues[0].buckets.with(env, place)
+        };
+        let place = newest(&mut env);
+        let oldest = sb_d.get(WorkerId(2), Ask::ANYTHING, &mut env);
+        assert_eq!(oldest.map(|ready| ready.job), Some(0));
+        assert_eq!(newest(&mut env), place);
+    }
 }

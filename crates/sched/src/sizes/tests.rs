@@ -389,6 +389,49 @@ fn what_cannot_be_pushed_is_refused_and_names_become_one_line() {
 }
 
 #[test]
+fn figures_that_the_reader_refuses_cannot_be_pushed() {
+    let with = |change: &dyn Fn(&mut Site)| {
+        let law = || Law::constant(1.0);
+        let new = Site::new(SiteKey(1), "x");
+        let mut site = Site { size: law(), strand: law(), work: law(), ..new };
+        site.depths = vec![Depth { tasks: 1, ..Depth::default() }];
+        change(&mut site);
+        let mut table = SizeTable::default();
+        let pushed = table.push(site.clone()).map_err(|error| error.what);
+        // The text of a table that has it all the same.
+        table.sites = vec![site];
+        let read = table.to_string().parse::<SizeTable>();
+        assert_eq!(pushed.is_ok(), read.is_ok(), "{pushed:?} {read:?}");
+        pushed
+    };
+    assert_eq!(with(&|_| {}), Ok(()));
+    for wrong in [-1.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+        assert!(with(&|site| site.size = Law::constant(wrong)).is_err(), "{wrong}");
+        assert!(with(&|site| site.work = Law::constant(wrong)).is_err(), "{wrong}");
+        assert!(with(&|site| site.size = Law::Share(wrong)).is_err(), "{wrong}");
+        assert!(with(&|site| site.error = Some([0.5, wrong])).is_err(), "{wrong}");
+        assert!(with(&|site| site.depths[0].spread = wrong).is_err(), "{wrong}");
+    }
+    let most = Law::MOST;
+    assert_eq!(with(&|site| site.depths[0].size = Bytes(most)), Ok(()));
+    assert!(with(&|site| site.depths[0].size = Bytes(most + 1)).is_err());
+    assert!(with(&|site| site.depths[0].strand = Bytes(u64::MAX)).is_err());
+    assert!(with(&|site| site.depths[0].work = u64::MAX).is_err());
+    for (quarters, is_read) in [(0, false), (1, true), (16, true), (17, false)] {
+        let factor = Factor { word: word(1), minus: None, quarters };
+        let (one, two) = (Term::constant(1.0), Term::constant(2.0));
+        let times = Term { factors: [Some(factor), None], ..one };
+        let by = Term { divisor: Some(factor), ..two };
+        for term in [times, by] {
+            let pushed = with(&|site| site.strand = Law::Words(vec![one, term]));
+            assert_eq!(pushed.is_ok(), is_read, "{quarters}");
+        }
+    }
+    let wrong = with(&|site| site.size = Law::constant(-1.0)).unwrap_err();
+    assert_eq!(wrong, "`-1` is no number from 0 to 1000000000000000000");
+}
+
+#[test]
 fn a_file_that_is_no_utf_8_is_refused_at_the_line() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(WORKED.as_bytes()).unwrap();

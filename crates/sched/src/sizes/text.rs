@@ -261,13 +261,14 @@ fn factor(text: &str) -> Result<Factor, String> {
     let quarters = exponent.parse::<f64>().map_or(0.0, |exponent| 4.0 * exponent);
     let most = f64::from(Factor::MOST_QUARTERS);
     if quarters.fract() != 0.0 || !(1.0..=most).contains(&quarters) {
-        return Err(format!(
-            "an exponent is a multiple of 0.25 up to {}, not `{}`",
-            most / 4.0,
-            start(exponent)
-        ));
+        return Err(no_exponent(exponent));
     }
     Ok(Factor { word: word.ok_or_else(wrong)?, minus, quarters: quarters as u8 })
+}
+
+fn no_exponent(found: &str) -> String {
+    let most = f64::from(Factor::MOST_QUARTERS) / 4.0;
+    format!("an exponent is a multiple of 0.25 up to {most}, not `{}`", start(found))
 }
 
 /// A whole number of digits.
@@ -281,9 +282,11 @@ fn whole(text: &str, most: u64) -> Result<u64, String> {
 fn figure(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let number = text.parse().ok().filter(|number| plain && range.contains(number));
-    number.ok_or_else(|| {
-        format!("`{}` is no number from {} to {}", start(text), range.start(), range.end())
-    })
+    number.ok_or_else(|| no_figure(start(text), &range))
+}
+
+fn no_figure(found: impl fmt::Display, range: &RangeInclusive<f64>) -> String {
+    format!("`{found}` is no number from {} to {}", range.start(), range.end())
 }
 
 /// Text for people, on one line.
@@ -323,6 +326,44 @@ pub(super) fn check(site: &Site) -> Result<(), String> {
         let Law::Words(terms) = law else { continue };
         if terms.is_empty() || terms.len() > Law::MOST_TERMS {
             return Err(format!("a sum has 1 to {} terms", Law::MOST_TERMS));
+        }
+    }
+    check_figures(site)
+}
+
+/// Whether [`figure`], [`whole`] and [`factor`] read all that is written of a site.
+fn check_figures(site: &Site) -> Result<(), String> {
+    let figure = |value: f64, range: RangeInclusive<f64>| {
+        // -0 is written with its sign.
+        let is_read = range.contains(&value) && value.is_sign_positive();
+        if is_read { Ok(()) } else { Err(no_figure(value, &range)) }
+    };
+    for law in [&site.size, &site.strand, &site.work] {
+        let terms = match law {
+            Law::Words(terms) => terms,
+            Law::Share(share) => {
+                figure(*share, 0.0..=1.0)?;
+                continue;
+            }
+            Law::ByDepth => continue,
+        };
+        for Term { coefficient, factors, divisor } in terms {
+            figure(*coefficient, 0.0..=Term::LARGEST)?;
+            let mut factors = factors.iter().chain([divisor]).flatten();
+            let is_wrong = |it: &&Factor| !(1..=Factor::MOST_QUARTERS).contains(&it.quarters);
+            if let Some(wrong) = factors.find(is_wrong) {
+                return Err(no_exponent(&(f64::from(wrong.quarters) / 4.0).to_string()));
+            }
+        }
+    }
+    for error in site.error.iter().flatten() {
+        figure(*error, SHARE_OF_ERROR)?;
+    }
+    for depth in &site.depths {
+        figure(depth.spread, SHARE_OF_ERROR)?;
+        let whole = [depth.size.0, depth.strand.0, depth.work];
+        if let Some(wrong) = whole.into_iter().find(|number| *number > Law::MOST) {
+            return Err(format!("`{wrong}` is no whole number up to {}", Law::MOST));
         }
     }
     Ok(())

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::{Env, Guarded, LockId, TaskInfo, policy::homes::Home};
 
 /// Where the place begins in a mark, counted from 1; below it, adws has a range in its only row.
@@ -72,18 +74,30 @@ impl Groups {
         })
     }
 
-    /// The range of the topmost dominant group around worker `w`.
+    /// The ranges of the dominant groups around worker `w`, the topmost first, but for those that
+    /// lie in one before: what may be stolen in these, may be in that.
+    ///
+    /// So where a group is left by its last child, a worker that found nothing finds nothing more,
+    /// and need not be told.
     pub(super) fn around(
         &self,
         w: usize,
         workers: impl Fn(Home) -> Range<usize>,
         env: &mut dyn Env,
-    ) -> Option<Home> {
+    ) -> SmallVec<[Home; 2]> {
         self.0.with(env, |groups, _| {
             let around = groups
                 .iter()
                 .filter(|it| it.dominant && it.left > 0 && workers(it.range).contains(&w));
-            around.min_by_key(|it| it.depth).map(|it| it.range)
+            let mut around: SmallVec<[_; 8]> = around.map(|it| (it.depth, it.range)).collect();
+            around.sort_by_key(|(depth, _)| *depth);
+            let mut topmost = SmallVec::<[Home; 2]>::new();
+            for (_, range) in around {
+                if !topmost.iter().any(|above| above.contains(range)) {
+                    topmost.push(range);
+                }
+            }
+            topmost
         })
     }
 }

@@ -9,7 +9,8 @@
 //!   forks as under `ws`.
 //! - **Hierarchical localized work stealing.** The children of a task with such a range are a *task
 //!   group*. It becomes *dominant* when one of them has ended: its workers begin to run out of
-//!   work. An idle worker steals within the range of the topmost dominant group around it.
+//!   work. An idle worker steals within the range of the topmost dominant group around it. One on
+//!   a border may stand in several that lie side by side, and steals in each of them.
 //!
 //! Readings and deviations. Any child's end makes its group dominant, also where its range does not
 //! end at a worker's border. What a scope spawns is a group from its first task on, though more
@@ -62,11 +63,13 @@ impl<T: Handle> Adws<T> {
         }
     }
 
-    /// Within the topmost dominant group around `w`. What reaches over several workers stays.
+    /// Within the topmost dominant groups around `w`. What reaches over several workers stays.
     fn steal(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let within = self.groups.around(w.index(), |it| self.ranges.workers(it), env)?;
-        let may = |ready: &Ready<T>| range(&ready.task).is_some_and(|own| within.contains(own));
-        self.queues.steal(w.index(), self.ranges.workers(within), may, env)
+        let around = self.groups.around(w.index(), |it| self.ranges.workers(it), env);
+        around.into_iter().find_map(|within| {
+            let may = |ready: &Ready<T>| range(&ready.task).is_some_and(|own| within.contains(own));
+            self.queues.steal(w.index(), self.ranges.workers(within), may, env)
+        })
     }
 }
 
@@ -111,7 +114,7 @@ impl<T: Handle> Scheduler<T> for Adws<T> {
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let found = self.queues.next(w.index(), ask.accepts, env);
+        let found = self.queues.next(w.index(), &ask, env);
         if found.is_some() || ask.own_only {
             return found;
         }

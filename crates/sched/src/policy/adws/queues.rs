@@ -5,7 +5,7 @@ use std::{fmt::Debug, ops::Range};
 use befit_machine::WorkerId;
 
 use crate::{
-    Env, Handle, LockId, Ready,
+    Ask, Env, Handle, LockId, Ready,
     policy::queue::{Accepts, Queue, others},
 };
 
@@ -65,17 +65,12 @@ impl<T: Handle> Queues<T> {
 
     /// The next of `w`: what reaches over several workers before all else, then the newest that was
     /// forked there, what was sent there, a computation.
-    pub(super) fn next(
-        &self,
-        w: usize,
-        accepts: Accepts<'_, T>,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
+    pub(super) fn next(&self, w: usize, ask: &Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         self.wide[w]
-            .pop_old(accepts, env)
-            .or_else(|| self.own[w].newest(accepts, env))
-            .or_else(|| self.sent[w].pop_old(accepts, env))
-            .or_else(|| self.roots.pop_old(accepts, env))
+            .pop_old(ask.accepts, env)
+            .or_else(|| self.own[w].next(ask, env))
+            .or_else(|| self.sent[w].pop_old(ask.accepts, env))
+            .or_else(|| self.roots.pop_old(ask.accepts, env))
     }
 
     /// Of what `victims` have and `w` may take: the last that was sent there, the oldest that was

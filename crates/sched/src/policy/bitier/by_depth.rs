@@ -138,16 +138,16 @@ impl<T: Handle> Scheduler<T> for ByDepth<T> {
             self.pools.sockets.see(w);
         }
         let found = match ask.own_only {
-            true => self.pools.own_intra(w, None, env),
-            false => self.pools.get_intra(w, env),
+            true => self.pools.own_intra(w, &ask, env),
+            false => self.pools.get_intra(w, &ask, env),
         };
         if found.is_some() || !anywhere || !(self.pools.may_begin(w) || ask.is_stalled()) {
             return found;
         }
         let socket = self.pools.sockets.of(w);
         let mut ready = match ask.own_only {
-            true => self.pools.own_inter(socket, None, env)?,
-            false => self.pools.get_inter(socket, env)?,
+            true => self.pools.own_inter(socket, &ask, env)?,
+            false => self.pools.get_inter(socket, &ask, env)?,
         };
         if Mark::of(ready.task.mark).tier == Tier::Leaf {
             ready.task.anchor = self.pools.sockets.cluster(socket);

@@ -11,8 +11,8 @@ use crossbeam_utils::CachePadded;
 
 use super::Sockets;
 use crate::{
-    Env, Handle, LockId, Ready,
-    policy::queue::{Accepts, Queue, others},
+    Ask, Env, Handle, LockId, Ready,
+    policy::queue::{Queue, others},
 };
 
 /// An inter-socket pool per socket, an intra-socket pool per worker.
@@ -56,52 +56,58 @@ impl<T: Handle> Pools<T> {
     }
 
     /// An intra-socket task: the worker's own newest, else the oldest of another of its socket.
-    pub(in crate::policy) fn get_intra(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    pub(in crate::policy) fn get_intra(
+        &self,
+        w: WorkerId,
+        ask: &Ask<'_, T>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         let near = self.sockets.workers(self.sockets.of(w));
         let near = near.start as usize..near.end as usize;
-        take(&self.intra, w.index(), near, |v| v as u32, env)
+        take(&self.intra, w.index(), near, |v| v as u32, ask.as_thief, env)
     }
 
     /// The worker's own newest intra-socket task.
     pub(in crate::policy) fn own_intra(
         &self,
         w: WorkerId,
-        accepts: Accepts<'_, T>,
+        ask: &Ask<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        self.intra[w.index()].newest(accepts, env)
+        self.intra[w.index()].next(ask, env)
     }
 
     /// The newest inter-socket task of `socket`.
     pub(in crate::policy) fn own_inter(
         &self,
         socket: usize,
-        accepts: Accepts<'_, T>,
+        ask: &Ask<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        self.inter[socket].newest(accepts, env)
+        self.inter[socket].next(ask, env)
     }
 
     /// An inter-socket task: the newest of the worker's own socket, else the oldest of another.
     pub(in crate::policy) fn get_inter(
         &self,
         socket: usize,
+        ask: &Ask<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         let first = |socket| self.sockets.workers(socket).start;
-        take(&self.inter, socket, 0..self.inter.len(), first, env)
+        take(&self.inter, socket, 0..self.inter.len(), first, ask.as_thief, env)
     }
 
     /// Whatever is accepted, wherever it waits: a worker that may take nothing else must find it.
     pub(in crate::policy) fn get_accepted(
         &self,
         w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
+        ask: &Ask<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let own = self.intra[w.index()].take_new(accepts, env);
+        let own = self.intra[w.index()].next(ask, env);
         let others = || self.intra.iter().chain(&self.inter);
-        own.or_else(|| others().find_map(|queue| queue.pop_old(Some(accepts), env)))
+        own.or_else(|| others().find_map(|queue| queue.pop_old(ask.accepts, env)))
     }
 
     /// Whether no intra-socket task waits on the socket.
@@ -139,18 +145,19 @@ impl<T: Handle> Pools<T> {
     }
 }
 
-/// The newest of queue `own`, else the oldest of another of the queues `among`, from a random one
-/// on. `victim` says which worker is stolen from.
+/// The newest of queue `own` (the oldest, `as_thief`), else the oldest of another of the queues
+/// `among`, from a random one on. `victim` says which worker is stolen from.
 fn take<T: Handle>(
     queues: &[Queue<T>],
     own: usize,
     among: Range<usize>,
     victim: impl Fn(usize) -> u32,
+    as_thief: bool,
     env: &mut dyn Env,
 ) -> Option<Ready<T>> {
-    let newest = queues[own].pop_new(env);
-    if newest.is_some() || queues[among.clone()].iter().all(|queue| queue.seems_empty()) {
-        return newest;
+    let found = if as_thief { queues[own].pop_old(None, env) } else { queues[own].pop_new(env) };
+    if found.is_some() || queues[among.clone()].iter().all(|queue| queue.seems_empty()) {
+        return found;
     }
     others(among, own, env).find_map(|i| {
         let found = queues[i].pop_old(None, env);

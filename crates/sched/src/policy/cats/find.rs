@@ -11,25 +11,31 @@ impl<T: Handle> Cats<T> {
     /// CATS, task stealing: from the intra-socket pools of its socket, its own first; from
     /// inter-socket pools, its own first, only the head core, and only if nothing of a subtree is
     /// left on its socket.
-    pub(super) fn find(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        if let Some(ready) = self.pools.get_intra(w, env) {
+    pub(super) fn find(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        if let Some(ready) = self.pools.get_intra(w, &ask, env) {
             return Some(ready);
         }
         let socket = self.pools.sockets.of(w);
         if self.pools.may_begin(w)
-            && let Some(ready) = self.pools.get_inter(socket, env)
+            && let Some(ready) = self.pools.get_inter(socket, &ask, env)
         {
             return Some(self.begin(socket, ready, 0, env));
         }
-        self.plain.get(w, Ask::ANYTHING, env)
+        self.plain.get(w, ask, env)
     }
 
     /// `cats-s`: the upper tier first; then subtrees that run on its socket; then those that are
     /// bound to it; then one that a busy socket has waiting.
-    pub(super) fn find_sticky(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    pub(super) fn find_sticky(
+        &self,
+        w: WorkerId,
+        ask: Ask<'_, T>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         let sockets = &self.pools.sockets;
         let socket = sockets.of(w);
-        let found = self.pools.get_inter(socket, env).or_else(|| self.pools.get_intra(w, env));
+        let inter = self.pools.get_inter(socket, &ask, env);
+        let found = inter.or_else(|| self.pools.get_intra(w, &ask, env));
         if found.is_some() {
             return found;
         }
@@ -39,7 +45,7 @@ impl<T: Handle> Cats<T> {
         {
             return Some(self.begin(socket, leaf.ready, leaf.bytes, env));
         }
-        if let Some(ready) = self.plain.get(w, Ask::ANYTHING, env) {
+        if let Some(ready) = self.plain.get(w, ask, env) {
             return Some(ready);
         }
         if self.unexpanded.load(SeqCst) > 0
@@ -70,12 +76,12 @@ impl<T: Handle> Cats<T> {
     ) -> Option<Ready<T>> {
         let anywhere = ask.within == ClusterId::ROOT || ask.accepts.is_some();
         let plain = if anywhere { self.plain.get(w, ask, env) } else { None };
-        let found = plain.or_else(|| self.pools.own_intra(w, ask.accepts, env));
+        let found = plain.or_else(|| self.pools.own_intra(w, &ask, env));
         if found.is_some() || !anywhere || !(self.sticky || self.pools.may_begin(w)) {
             return found;
         }
         let socket = self.pools.sockets.of(w);
-        let ready = self.pools.own_inter(socket, ask.accepts, env)?;
+        let ready = self.pools.own_inter(socket, &ask, env)?;
         Some(self.begin(socket, ready, 0, env))
     }
 
@@ -85,16 +91,16 @@ impl<T: Handle> Cats<T> {
         &self,
         w: WorkerId,
         accepts: &dyn Fn(&T) -> bool,
+        ask: Ask<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let ask = Ask { accepts: Some(accepts), ..Ask::ANYTHING };
         // Most that is waited for while all is measured.
         let own = self.plain.get(w, Ask { own_only: true, ..ask }, env);
         if own.is_some() {
             return own;
         }
         let socket = self.pools.sockets.of(w);
-        if let Some(ready) = self.pools.get_accepted(w, accepts, env) {
+        if let Some(ready) = self.pools.get_accepted(w, &ask, env) {
             return Some(self.begin(socket, ready, 0, env));
         }
         for leaves in &self.leaves {
@@ -107,9 +113,14 @@ impl<T: Handle> Cats<T> {
     }
 
     /// What may begin anywhere, whatever the tiers say: the subtrees that run may wait for it.
-    pub(super) fn find_stalled(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    pub(super) fn find_stalled(
+        &self,
+        w: WorkerId,
+        ask: Ask<'_, T>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         let socket = self.pools.sockets.of(w);
-        if let Some(ready) = self.pools.get_inter(socket, env) {
+        if let Some(ready) = self.pools.get_inter(socket, &ask, env) {
             return Some(self.begin(socket, ready, 0, env));
         }
         let leaf = self.leaves.iter().find_map(|leaves| leaves.take_accepted(&|_| true, env))?;

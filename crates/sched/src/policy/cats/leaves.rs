@@ -1,6 +1,9 @@
 //! Subtrees that are bound to a socket and wait there (`cats-s`).
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+};
 
 use crate::{Env, Guarded, LockId, Ready};
 
@@ -23,7 +26,11 @@ pub(super) struct Leaves<T> {
 
 #[derive(Debug)]
 struct Queued<T> {
-    waiting: Vec<Waiting<T>>,
+    /// By the order in which they run; of one order, as those that were not there when the tree was
+    /// cut, by the number in which they came.
+    waiting: BTreeMap<(i64, u64), Waiting<T>>,
+    /// The number of the next.
+    next: u64,
     /// Bytes of the subtrees that run, and their number. Of one that ends the bytes are those that
     /// its place in the table last ran with: where two computations use it at once, not what it
     /// began with.
@@ -41,7 +48,7 @@ impl<T> Queued<T> {
 
 impl<T: Copy> Leaves<T> {
     pub(super) fn new(lock: LockId) -> Self {
-        let queued = Queued { waiting: Vec::new(), running: 0, count: 0 };
+        let queued = Queued { waiting: BTreeMap::new(), next: 0, running: 0, count: 0 };
         Self { len: AtomicUsize::new(0), queued: Guarded::new(lock, queued) }
     }
 
@@ -51,7 +58,8 @@ impl<T: Copy> Leaves<T> {
 
     pub(super) fn put(&self, leaf: Waiting<T>, env: &mut dyn Env) {
         self.queued.with(env, |queued, _| {
-            queued.waiting.push(leaf);
+            queued.waiting.insert((leaf.order, queued.next), leaf);
+            queued.next += 1;
             self.len.store(queued.waiting.len(), SeqCst);
         });
     }
@@ -59,8 +67,7 @@ impl<T: Copy> Leaves<T> {
     /// The next to run here: if none runs, or if it fits into `cache` bytes beside those that do.
     pub(super) fn take(&self, cache: u64, env: &mut dyn Env) -> Option<Waiting<T>> {
         self.take_by(env, |queued| {
-            let next = (0..queued.waiting.len()).min_by_key(|i| queued.waiting[*i].order)?;
-            let bytes = queued.waiting[next].bytes;
+            let (&next, &Waiting { bytes, .. }) = queued.waiting.first_key_value()?;
             let may_begin = queued.running == 0 || queued.running.saturating_add(bytes) <= cache;
             may_begin.then(|| {
                 queued.begin(bytes);
@@ -73,12 +80,12 @@ impl<T: Copy> Leaves<T> {
     /// is there to run it (`staffed`).
     pub(super) fn steal(&self, staffed: bool, env: &mut dyn Env) -> Option<Waiting<T>> {
         self.take_by(env, |queued| {
-            let last = (0..queued.waiting.len()).max_by_key(|i| queued.waiting[*i].order)?;
+            let (&last, _) = queued.waiting.last_key_value()?;
             (!staffed || queued.running > 0).then_some(last)
         })
     }
 
-    /// The first that is accepted.
+    /// The first in order that is accepted.
     pub(super) fn take_accepted(
         &self,
         accepts: &dyn Fn(&T) -> bool,
@@ -87,18 +94,21 @@ impl<T: Copy> Leaves<T> {
         if self.is_empty() {
             return None;
         }
-        self.take_by(env, |queued| queued.waiting.iter().position(|leaf| accepts(&leaf.ready.job)))
+        self.take_by(env, |queued| {
+            let mut waiting = queued.waiting.iter();
+            waiting.find(|(_, leaf)| accepts(&leaf.ready.job)).map(|(at, _)| *at)
+        })
     }
 
     /// Takes the one at the place that `find` returns.
     fn take_by(
         &self,
         env: &mut dyn Env,
-        find: impl FnOnce(&mut Queued<T>) -> Option<usize>,
+        find: impl FnOnce(&mut Queued<T>) -> Option<(i64, u64)>,
     ) -> Option<Waiting<T>> {
         self.queued.with(env, |queued, _| {
             let at = find(queued)?;
-            let leaf = queued.waiting.swap_remove(at);
+            let leaf = queued.waiting.remove(&at)?;
             self.len.store(queued.waiting.len(), SeqCst);
             Some(leaf)
         })
@@ -194,10 +204,21 @@ mod tests {
     #[test]
     fn one_that_is_accepted_is_taken_out_of_turn() {
         let (leaves, mut env) = leaves(&[(1, 5, 10), (2, 9, 10), (3, 7, 10)]);
-        assert_eq!(job(leaves.take_accepted(&|job| *job > 1, &mut env)), Some(2));
-        assert_eq!(job(leaves.take_accepted(&|job| *job == 2, &mut env)), None);
+        assert_eq!(job(leaves.take_accepted(&|job| *job > 1, &mut env)), Some(3));
+        assert_eq!(job(leaves.take_accepted(&|job| *job == 3, &mut env)), None);
         assert_eq!(job(leaves.take_accepted(&|_| true, &mut env)), Some(1));
-        assert_eq!(job(leaves.take(100, &mut env)), Some(3));
+        assert_eq!(job(leaves.take(100, &mut env)), Some(2));
         assert_eq!(job(leaves.take_accepted(&|_| true, &mut env)), None);
+    }
+
+    #[test]
+    fn regression_many_of_one_order_begin_in_turn_without_a_search() {
+        // Each look went through all of them: hours for these.
+        let many = 500_000;
+        let waiting: Vec<_> = (0..many).map(|job| (job, i64::from(u32::MAX), 1)).collect();
+        let (leaves, mut env) = leaves(&waiting);
+        assert_eq!(job(leaves.steal(false, &mut env)), Some(many - 1));
+        assert!((0..many - 1).all(|next| job(leaves.take(u64::MAX, &mut env)) == Some(next)));
+        assert!(leaves.is_empty());
     }
 }

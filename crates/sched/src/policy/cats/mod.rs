@@ -165,7 +165,10 @@ impl<T: Handle> Cats<T> {
         }
         let Some(counts) = self.meters.end(w, env) else { return };
         if mark.tier != Tier::Open {
-            self.moved.fetch_add(counts.private_misses * self.line, Relaxed);
+            let bytes = self.bytes(counts);
+            // A program that counts for itself may say anything.
+            let add = |moved: u64| Some(moved.saturating_add(bytes));
+            _ = self.moved.fetch_update(Relaxed, Relaxed, add);
         } else if let Some(before) = self.meters.keep(w, mark.slot, counts) {
             self.known.with(env, |known, env| self.enter(known, before, env));
         }
@@ -193,10 +196,15 @@ impl<T: Handle> Cats<T> {
         })
     }
 
+    /// What was brought into a private cache.
+    fn bytes(&self, counts: WorkerCounts) -> u64 {
+        counts.private_misses.saturating_mul(self.line)
+    }
+
     /// Enters in the table what a strand of a task did.
     fn enter(&self, known: &mut Known, (slot, counts): (u32, WorkerCounts), env: &dyn Env) {
         known.tiers.source = env.count_source();
-        known.table.touched(slot, counts.private_misses * self.line);
+        known.table.touched(slot, self.bytes(counts));
         known.table.computation(slot).bound.count(counts, self.near);
     }
 }
@@ -247,15 +255,18 @@ impl<T: Handle> Scheduler<T> for Cats<T> {
         let found = if ask.own_only {
             self.find_own(w, ask, env)
         } else if let Some(accepts) = ask.accepts {
-            self.find_accepted(w, accepts, env)
+            self.find_accepted(w, accepts, ask, env)
         } else if anywhere {
             self.pools.sockets.see(w);
             self.enter_kept(w, env);
-            let found = if self.sticky { self.find_sticky(w, env) } else { self.find(w, env) };
-            found.or_else(|| if ask.is_stalled() { self.find_stalled(w, env) } else { None })
+            let found = match self.sticky {
+                true => self.find_sticky(w, ask, env),
+                false => self.find(w, ask, env),
+            };
+            found.or_else(|| if ask.is_stalled() { self.find_stalled(w, ask, env) } else { None })
         } else {
             // A worker that waits within a subtree takes tasks of its socket's subtrees only.
-            self.pools.get_intra(w, env)
+            self.pools.get_intra(w, &ask, env)
         };
         self.begins(w, found.as_ref(), env);
         found

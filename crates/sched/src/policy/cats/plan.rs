@@ -20,32 +20,57 @@ const FINEST: usize = 8;
 /// `sockets` sockets, and further as long as they cannot be dealt out evenly; in serial order.
 /// `children` returns a task's children in serial order, none for a task that is not cut.
 ///
-/// Time O(p²) for p subtrees, of which there are at most max(8 · sockets, SOID of the root ÷ cap ·
-/// the largest number of children).
+/// Time O(n) for the n tasks that are larger than `cap`, or children of such; and for each that is
+/// cut besides, O(8 · sockets + the largest number of children).
 pub(super) fn cut(
     root: Part,
     sockets: usize,
     cap: u64,
     children: impl Fn(u32) -> Vec<Part>,
 ) -> Vec<Part> {
-    let mut parts = children(root.slot);
-    let mut whole = Vec::new();
+    let mut parts = down_to(cap, children(root.slot), &children);
     loop {
+        // What may be cut is no larger than the cap now.
         let largest = (0..parts.len())
-            .filter(|i| !whole.contains(&parts[*i].slot))
-            .max_by_key(|i| (parts[*i].soid, usize::MAX - i));
-        let Some(at) = largest else { return parts };
-        let enough = parts[at].soid <= cap && parts.len() >= sockets;
-        if enough && (parts.len() >= FINEST * sockets || excess(&parts, sockets) <= SLACK) {
-            return parts;
-        }
-        let below = children(parts[at].slot);
+            .filter(|i| !parts[*i].is_whole)
+            .max_by_key(|i| (parts[*i].part.soid, usize::MAX - i));
+        let is_enough = parts.len() >= sockets
+            && (parts.len() >= FINEST * sockets || excess(&plain(&parts), sockets) <= SLACK);
+        let Some(at) = largest.filter(|_| !is_enough) else { return plain(&parts) };
+        let below = children(parts[at].part.slot);
         if below.is_empty() {
-            whole.push(parts[at].slot);
+            parts[at].is_whole = true;
         } else {
-            parts.splice(at..=at, below);
+            parts.splice(at..=at, down_to(cap, below, &children));
         }
     }
+}
+
+/// A part, and whether it is known to have no children.
+#[derive(Clone, Copy)]
+struct Piece {
+    part: Part,
+    is_whole: bool,
+}
+
+fn plain(pieces: &[Piece]) -> Vec<Part> {
+    pieces.iter().map(|piece| piece.part).collect()
+}
+
+/// Cuts `parts` until each is no larger than `cap` or has no children; in the same order.
+fn down_to(cap: u64, parts: Vec<Part>, children: impl Fn(u32) -> Vec<Part>) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut left = parts;
+    left.reverse();
+    while let Some(part) = left.pop() {
+        let below = if part.soid > cap { children(part.slot) } else { Vec::new() };
+        if below.is_empty() {
+            pieces.push(Piece { part, is_whole: part.soid > cap });
+        } else {
+            left.extend(below.into_iter().rev());
+        }
+    }
+    pieces
 }
 
 /// Deals `parts`, in serial order, out to sockets 0, 1, …: neighbours together, about as many bytes
@@ -118,7 +143,66 @@ mod tests {
         assert!(cut(Part { slot: 1, soid: 1 << 30 }, 8, 1, |_| vec![]).is_empty());
     }
 
+    #[test]
+    fn regression_a_tree_with_many_leaves_that_are_too_large_is_cut_at_once() {
+        // All that had no children was looked through for each part, for each part: hours for
+        // these.
+        let levels = 15;
+        let parts = cut(Part { slot: 1, soid: 1 << 40 }, 4, 1, halves(1 << 40, levels));
+        assert_eq!(parts.len(), 1 << levels);
+        assert!(parts.iter().map(|part| part.slot).eq(1 << levels..2 << levels));
+    }
+
+    /// As [`cut`] says it: the largest that is not known to have no children is cut, the first of
+    /// several, until there are enough.
+    fn cut_one_by_one(
+        root: Part,
+        sockets: usize,
+        cap: u64,
+        children: impl Fn(u32) -> Vec<Part>,
+    ) -> Vec<Part> {
+        let (mut parts, mut whole) = (children(root.slot), Vec::new());
+        loop {
+            let largest = (0..parts.len())
+                .filter(|i| !whole.contains(&parts[*i].slot))
+                .max_by_key(|i| (parts[*i].soid, usize::MAX - i));
+            let Some(at) = largest else { return parts };
+            let enough = parts[at].soid <= cap && parts.len() >= sockets;
+            if enough && (parts.len() >= FINEST * sockets || excess(&parts, sockets) <= SLACK) {
+                return parts;
+            }
+            let below = children(parts[at].slot);
+            if below.is_empty() {
+                whole.push(parts[at].slot);
+            } else {
+                parts.splice(at..=at, below);
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn the_largest_is_cut_first_whatever_sizes_a_program_declares(
+            sizes in proptest::collection::vec(0u64..100, 2..120),
+            width in 1u32..5,
+            sockets in 1usize..5,
+            cap in 0u64..100,
+        ) {
+            let children = |slot: u32| -> Vec<Part> {
+                let first = slot * width + 1;
+                (first..first + width)
+                    .filter_map(|slot| {
+                        sizes.get(slot as usize).map(|&soid| Part { slot, soid })
+                    })
+                    .collect()
+            };
+            let root = Part { slot: 0, soid: sizes[0] };
+            prop_assert_eq!(
+                cut(root, sockets, cap, children),
+                cut_one_by_one(root, sockets, cap, children)
+            );
+        }
+
         #[test]
         fn dealing_keeps_order_and_no_socket_gets_more_than_its_share_and_a_part(
             sizes in proptest::collection::vec(1u64..1_000_000, 1..60),

@@ -148,8 +148,8 @@ impl Engine {
                 if path.len() == 3 {
                     ran[round].insert(path.clone(), w);
                     let counts = &mut self.env.counts[w as usize];
-                    counts.private_misses += self.leaf.misses;
-                    counts.llc_misses += self.leaf.misses;
+                    counts.private_misses = counts.private_misses.saturating_add(self.leaf.misses);
+                    counts.llc_misses = counts.llc_misses.saturating_add(self.leaf.misses);
                     counts.instructions += self.leaf.instructions;
                 }
                 self.running.push((w, ready));
@@ -254,6 +254,23 @@ fn declared_sizes_beyond_any_memory_are_summed_without_overflow() {
         engine.rounds(3);
         assert_eq!(engine.tiers().root, Bytes(u64::MAX));
     }
+}
+
+#[test]
+fn counts_near_the_largest_number_are_summed_without_overflow() {
+    for kind in [Cats, CatsS] {
+        let mut engine = Engine::new(kind, Leaf { misses: u64::MAX, ..LARGE });
+        engine.rounds(6);
+        // Taken literally, there is no subtree that fits a cache.
+        let root = if kind == Cats { Bytes(0) } else { Bytes(u64::MAX) };
+        assert_eq!(engine.tiers().root, root);
+    }
+    // The eight leaves' bytes would be none at all, if sums began anew at 0: it has grown.
+    let mut engine = Engine::new(CatsS, LARGE);
+    engine.rounds(3);
+    engine.leaf.misses = 1 << 57;
+    engine.rounds(12);
+    assert!(engine.tiers().partitions >= 2, "{:?}", engine.tiers());
 }
 
 #[test]

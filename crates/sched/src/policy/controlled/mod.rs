@@ -77,8 +77,8 @@ impl<T: Handle> Scheduler<T> for Controlled<T> {
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let newest = self.own[w.index()].newest(ask.accepts, env);
-        let found = newest.or_else(|| self.supernodes.get(w, ask, env));
+        let own = self.own[w.index()].next(&ask, env);
+        let found = own.or_else(|| self.supernodes.get(w, ask, env));
         if found.is_some() || ask.own_only || ask.accepts.is_none() && !ask.is_stalled() {
             return found;
         }

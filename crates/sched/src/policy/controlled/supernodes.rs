@@ -147,7 +147,7 @@ impl<T: Handle> Supernodes<T> {
             let socket = self.sockets.of(w);
             ready.task.anchor = self.sockets.cluster(socket);
             state.begun[socket].1.get_or_insert(task.mark);
-        } else if ready.stage == Stage::Start && task.size <= self.private {
+        } else if ready.stage == Stage::Start && self.have_private() && task.size <= self.private {
             state.places.forget(&task);
             ready.task.mark |= ALONE;
         }

@@ -13,7 +13,6 @@ use super::{
     Homes,
     home::{Home, Kind},
     line::{Entry, Line, Stamped, newest, oldest, stamp},
-    stack::claims,
 };
 use crate::{
     Ask, Env, Handle, Ready, Stage, TaskInfo,
@@ -148,7 +147,7 @@ impl<T: Handle> Homes<T> {
                     // What the workers of a socket run together all that are idle wait for.
                     let waiting = self.idle(look.socket).count() as u32;
                     let may = self.is_paid(look, &entries[at], waiting)
-                        && (!claims(&entries[at]) || self.has_room(look, &entries[at]));
+                        && self.claims_room(look, &entries[at]);
                     may.then(|| entries.remove(at))?
                 };
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
@@ -160,7 +159,6 @@ impl<T: Handle> Homes<T> {
                     if let Some(home) = before.filter(|_| !self.is_wide(&ready)) {
                         self.dealt_out(home);
                     }
-                    self.begins(&ready, false);
                     return Some(ready);
                 }
             }

@@ -199,12 +199,14 @@ impl<T: Handle> Homes<T> {
         self.is_undealt(home) && self.undealt.fetch_sub(1, SeqCst) == 1
     }
 
-    /// How many other workers have their places in the home of what begins, and get none of it if
-    /// it is not divided.
-    fn others_in(&self, ready: &Ready<T>) -> u32 {
+    /// How many others of the socket of `w` have their places in the home of what begins there, and
+    /// get none of it if it is not divided.
+    fn others_in(&self, w: WorkerId, ready: &Ready<T>) -> u32 {
         let home = Home::read(ready.task.mark)
             .filter(|home| ready.stage == Stage::Start && home.kind != Kind::Together);
-        home.map_or(0, |home| self.row(home).whole(home).saturating_sub(1))
+        let Some(home) = home else { return 0 };
+        let of = |workers| self.row(home).whole(home, workers);
+        of(self.workers(self.sockets.of(w))) - of(w.0..w.0 + 1)
     }
 
     /// Whether a worker has nothing to do.
@@ -316,7 +318,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         match &found {
             Some(ready) => {
                 self.crew.begins(w, env);
-                self.crew.holds(w, self.others_in(ready), env);
+                self.crew.holds(w, self.others_in(w, ready), env);
             }
             None => self.crew.found_nothing(w),
         }

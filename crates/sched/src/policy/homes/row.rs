@@ -82,10 +82,11 @@ impl Row {
         f64::from(all.to - all.from) / f64::from(home.to - home.from)
     }
 
-    /// How many workers have their whole places in a home.
-    pub(in crate::policy) fn whole(&self, home: Home) -> u32 {
-        let first = self.bounds.partition_point(|bound| *bound < home.from);
-        let end = self.bounds.partition_point(|bound| *bound <= home.to);
+    /// How many of `workers` have their whole places in a home.
+    pub(in crate::policy) fn whole(&self, home: Home, workers: Range<u32>) -> u32 {
+        let bounds = &self.bounds[workers.start as usize..=workers.end as usize];
+        let first = bounds.partition_point(|bound| *bound < home.from);
+        let end = bounds.partition_point(|bound| *bound <= home.to);
         (end as u32).saturating_sub(first as u32 + 1)
     }
 
@@ -106,10 +107,13 @@ mod tests {
     fn of_a_home_those_count_whose_place_is_all_in_it() {
         let row = Row::new(0, (0..4).map(|_| 1.0));
         let quarter = row.at(0, Kind::Dealt).to;
-        let whole = |from, to| row.whole(Home { from, to, ..row.at(0, Kind::Dealt) });
+        let home = |from, to| Home { from, to, ..row.at(0, Kind::Dealt) };
+        let whole = |from, to| row.whole(home(from, to), 0..4);
         assert_eq!([1, 2, 4].map(|n| whole(0, n * quarter)), [1, 2, 4]);
         assert_eq!(whole(quarter / 2, 3 * quarter), 2);
         assert_eq!([whole(1, quarter), whole(1, 2 * quarter - 1)], [0, 0]);
+        let of = |workers| row.whole(home(0, 3 * quarter), workers);
+        assert_eq!([of(0..2), of(2..4), of(3..4), of(1..2)], [2, 1, 0, 1]);
     }
 
     proptest! {

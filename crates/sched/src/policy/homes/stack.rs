@@ -86,6 +86,9 @@ impl<T: Handle> Homes<T> {
                 }
             }
             let (nearest, next) = next?;
+            if !self.claims_room(look, &entries[next]) {
+                return None;
+            }
             // What begins before its turn, as it fits beside the others, does not change whose turn
             // it is.
             in_turn = nearest == in_line;
@@ -95,19 +98,38 @@ impl<T: Handle> Homes<T> {
             look.leaves(Duration::MAX);
             return None;
         };
-        self.begins(&ready, in_turn);
+        if in_turn && let Some(home) = home_of(&ready).filter(|_| claims(&ready)) {
+            // What is next of kin to it is next.
+            stack.last.store(home.place(), Relaxed);
+        }
         if is(&ready, Kind::Together) {
             self.divides(look.w, Some(look.socket));
         }
         Some(ready)
     }
 
-    /// Whether a task that claims fits beside those that the worker's socket runs, or the wait for
-    /// that has cost as much as the misses that it causes. If others wait as well and get nothing
-    /// of what runs, as it is not divided, they pay together, for what does not fit.
+    /// Whether a task that claims has room now.
     pub(super) fn has_room(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
+        let claimed = self.stacks[look.socket].claimed.load(SeqCst);
+        self.has_room_beside(claimed, look, ready)
+    }
+
+    /// If `ready` has room in the cache of the worker's socket, or claims none, it begins: it has
+    /// its claim from now on. Others may claim some at the same time.
+    pub(super) fn claims_room(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
+        let claimed = &self.stacks[look.socket].claimed;
+        let with_it = |before: u64| {
+            let has_room = self.has_room_beside(before, look, ready);
+            has_room.then(|| before.wrapping_add(ready.task.size.0))
+        };
+        !claims(ready) || claimed.fetch_update(SeqCst, SeqCst, with_it).is_ok()
+    }
+
+    /// Whether a task that claims fits beside what is `claimed` in the worker's socket, or the wait
+    /// for that has cost as much as the misses that it causes. If others wait as well and get
+    /// nothing of what runs, as it is not divided, they pay together, for what does not fit.
+    fn has_room_beside(&self, claimed: u64, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
         let (socket, size) = (look.socket, ready.task.size);
-        let claimed = self.stacks[socket].claimed.load(SeqCst);
         let over = claimed.saturating_add(size.0).saturating_sub(self.brim(socket).0);
         if claimed == 0 || over == 0 {
             return true;
@@ -131,17 +153,6 @@ impl<T: Handle> Homes<T> {
     fn again(&self, socket: usize) -> f64 {
         let reuse = self.crew.reuse(self.workers(socket));
         reuse.map_or(THERE_AND_BACK, |reuse| reuse.min(THERE_AND_BACK))
-    }
-
-    /// `ready` begins: it holds its claim from now on. If it is `in_turn`, what is next of kin to
-    /// it is next.
-    pub(super) fn begins(&self, ready: &Entry<T>, in_turn: bool) {
-        let Some(home) = home_of(ready).filter(|_| claims(ready)) else { return };
-        let stack = &self.stacks[self.socket(home)];
-        stack.claimed.fetch_add(ready.task.size.0, SeqCst);
-        if in_turn {
-            stack.last.store(home.place(), Relaxed);
-        }
     }
 
     /// `w` divides what the workers of `socket` run together, or nothing any more.

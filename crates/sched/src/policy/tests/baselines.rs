@@ -158,6 +158,18 @@ fn cpdf_leaves_what_fits_a_private_cache_to_one_worker() {
 }
 
 #[test]
+fn cpdf_leaves_nothing_to_one_worker_where_no_cache_is_private() {
+    for machine in ["pu:4", "pack:2 l3:1(size=1MiB) l2:1(size=64KiB) pu:2"] {
+        let machine = machine.parse().unwrap();
+        let mut cpdf = Play::on(&machine, SchedulerKind::Cpdf, Options::default());
+        cpdf.add(0, 0, Some(Bytes(0)));
+        let root = cpdf.get(0).unwrap();
+        fork(&mut cpdf, &root.task, &[(0, 1), (1, 2)]);
+        assert_eq!([1, 2].map(|w| cpdf.job(w)), [Some(1), Some(2)]);
+    }
+}
+
+#[test]
 fn cpdf_forks_as_pdf_does_where_no_cache_is_private() {
     let task = TaskInfo::root(Some(Bytes::kib(1024)), None);
     let order = |machine: &Machine| {
@@ -203,6 +215,35 @@ fn adws_divides_the_workers_by_work_and_steals_within_the_dominant_group() {
     // The group above becomes dominant: it has the other part of worker 0's.
     assert!(adws.end(0, &small).is_some());
     assert_eq!(adws.job(2), Some(5));
+}
+
+#[test]
+fn regression_adws_a_worker_on_a_border_steals_in_both_dominant_groups() {
+    let mut adws = Play::of(SchedulerKind::Adws);
+    let divide = |adws: &mut Play, w: usize, parent: &TaskInfo, sizes: [u64; 2], job: u32| {
+        let [a, b] = sizes.map(Bytes::kib);
+        adws.start(w, job, parent.child(0, Some(a), None).beside(b));
+        adws.start(w, job + 1, parent.child(1, Some(b), None).beside(a));
+    };
+    // The left half has one and a half of the workers, the right one the others.
+    adws.add(0, 0, Some(Bytes::kib(400)));
+    let root = adws.get(0).unwrap().task;
+    divide(&mut adws, 0, &root, [150, 250], 1);
+    let [left, right] = [0, 1].map(|w| adws.get(w).unwrap());
+    assert_eq!([left.job, right.job], [1, 2]);
+    // Worker 1 has the end of one and the beginning of the other.
+    divide(&mut adws, 0, &left.task, [100, 50], 3);
+    divide(&mut adws, 1, &right.task, [50, 200], 5);
+    let rest = adws.get(2).unwrap();
+    divide(&mut adws, 2, &rest.task, [100, 100], 7);
+    assert_eq!((rest.job, adws.job(0)), (6, Some(3)), "worker 0 has nothing more");
+    let own = [0, 1].map(|_| adws.get(1).unwrap());
+    assert_eq!(own.each_ref().map(|ready| ready.job), [5, 4]);
+    assert_eq!(adws.job(1), None, "no group is dominant");
+    // Now both are. Only in the right one is there something to steal.
+    assert!(own.iter().all(|ready| adws.end(1, ready).is_some()));
+    let stolen = [0, 1, 2].map(|_| adws.job(1));
+    assert!([[Some(7), Some(8), None], [Some(8), Some(7), None]].contains(&stolen), "{stolen:?}");
 }
 
 /// The task of `root` spawns as many children as there are `jobs`, as engines report it: its strand

@@ -72,6 +72,31 @@ fn a_task_waits_until_its_size_fits_in_what_is_free() {
 }
 
 #[test]
+fn what_fits_is_found_behind_what_does_not_and_nobody_need_be_told() {
+    for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        let mut sb = Play::of(kind);
+        (0..2).for_each(|job| sb.add(0, job, Some(Bytes::kib(400))));
+        (0..2).for_each(|_| assert!(sb.get(0).is_some()));
+        sb.add(0, 2, Some(Bytes::kib(150)));
+        (3..10).for_each(|job| sb.add(0, job, Some(Bytes::kib(400))));
+        // 800 KiB of 1 MiB are taken: the seven newest do not fit, and the eighth does.
+        assert_eq!([1, 1].map(|w| sb.job(w)), [Some(2), None], "{kind}");
+        sb.policy.check();
+    }
+}
+
+#[test]
+fn of_what_is_accepted_one_that_fits_is_found_behind_one_that_does_not() {
+    let mut sb = sb();
+    (0..2).for_each(|job| sb.add(0, job, Some(Bytes::kib(400))));
+    (0..2).for_each(|_| assert!(sb.get(0).is_some()));
+    sb.add(0, 2, Some(Bytes::kib(400)));
+    sb.add(0, 3, Some(Bytes::kib(150)));
+    assert_eq!(sb.one_of(1, &[2, 3]).map(|ready| ready.job), Some(3));
+    assert_eq!(sb.one_of(1, &[2, 3]), None);
+}
+
+#[test]
 fn where_nothing_happens_what_is_refused_begins_as_if_its_size_were_not_known() {
     let machine = two_sockets();
     let sockets = [0, 2].map(|w| machine.last_level(W[w]));

@@ -1,9 +1,9 @@
-use befit_machine::{Machine, WorkerId};
+use befit_machine::{Bytes, Machine, WorkerId};
 
 use super::{Play, W, two_sockets};
 use crate::{
-    Ask, Env, LockId, Options, Policy,
-    SchedulerKind::{self, Cab, Cats, CatsS, CilkA, Hws, Mts, Pws, Ws},
+    Ask, Env, Finds, LockId, Options, Policy,
+    SchedulerKind::{self, Adws, Batch, Cab, Cats, CatsS, CilkA, Cpdf, Hws, Mts, Pws, Static, Ws},
 };
 
 #[test]
@@ -53,6 +53,58 @@ fn who_says_so_gives_a_worker_its_own_newest_first_whatever_others_have() {
             policy.add(worker, job, None);
         }
         assert_eq!([0, 0, 0].map(|w| policy.job(w)), [Some(3), Some(1), Some(2)], "{kind}");
+    }
+}
+
+/// A computation of which worker 0 has jobs 1, 2 and 3, in the order of their coming.
+fn with_three_of_its_own(kind: SchedulerKind) -> Play {
+    let options = Options { boundary: 1, ..Options::default() };
+    let mut policy = Play::on(&two_sockets(), kind, options);
+    let size = Bytes::kib(64);
+    policy.add(0, 100, Some(size));
+    let mut task = policy.get(0).expect("the root").task;
+    // A quarter of the workers of those that deal them out.
+    for job in [101, 102] {
+        policy.start(0, job, task.child(0, Some(size), None).beside(size));
+        task = policy.get(0).expect("the first half").task;
+    }
+    for job in 1..4 {
+        policy.start(0, job, task.child(job, None, None));
+    }
+    policy
+}
+
+#[test]
+fn a_worker_that_asks_as_a_thief_gets_its_own_oldest() {
+    for kind in [Ws, Pws, CilkA, Cats, CatsS, Cab, Hws, Static, Batch, Adws, Cpdf] {
+        for own_only in [false, true] {
+            let mut policy = with_three_of_its_own(kind);
+            let thief = Ask { as_thief: true, own_only, ..Ask::ANYTHING };
+            let mut ask = |ask| policy.ask(0, ask).map(|ready| ready.job);
+            assert_eq!(ask(thief), Some(1), "{kind}");
+            assert_eq!(ask(Ask { own_only, ..Ask::ANYTHING }), Some(3), "{kind}");
+        }
+        let mut policy = with_three_of_its_own(kind);
+        if policy.policy.capabilities().finds == Finds::Everything {
+            let accepts: &dyn Fn(&u32) -> bool = &|job| *job > 1;
+            let thief = Ask { as_thief: true, accepts: Some(accepts), ..Ask::ANYTHING };
+            assert_eq!(policy.ask(0, thief).map(|ready| ready.job), Some(2), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_socket_s_pool_gives_who_asks_as_a_thief_the_oldest_subtree() {
+    for kind in [Cab, Hws] {
+        let options = Options { boundary: 1, ..Options::default() };
+        let mut policy = Play::on(&two_sockets(), kind, options);
+        policy.add(0, 100, None);
+        let root = policy.get(0).expect("the root").task;
+        for job in 1..4 {
+            policy.start(0, job, root.child(job, None, None));
+        }
+        let thief = Ask { as_thief: true, ..Ask::ANYTHING };
+        assert_eq!(policy.ask(0, thief).map(|ready| ready.job), Some(1), "{kind}");
     }
 }
 
