@@ -19,6 +19,8 @@ const EVEN: f64 = 1.1;
 /// `auto` takes all lines if more than this share of the touches that may miss wait for the line
 /// before, as along pointers: what they wait for is in another group.
 const DEPENDENT: f64 = 0.01;
+/// The same of atomic read-modify-writes: what each waits for only hot lines have in a sample.
+const ATOMIC: f64 = 0.01;
 /// `auto` begins with samples of this many touches at least, and of this many a strand in the mean:
 /// schedules hang on the times of strands, and of few touches these are far off.
 const LEAST: u64 = 2_000_000;
@@ -35,8 +37,8 @@ pub enum Sampling {
     /// groups of lines that are touched about as often as one another; fewer where the interval of
     /// time or of some level's misses reaches further than [`Sampled::BAR`](crate::Sampled::BAR),
     /// as long as that helps. All of a smaller program; all of one whose loads wait for one
-    /// another; all on a machine whose caches' sets cannot be divided; and all with one seed, which
-    /// gives no interval.
+    /// another, or of which more than a hundredth are atomic operations; all on a machine whose
+    /// caches' sets cannot be divided; and all with one seed, which gives no interval.
     Auto,
 }
 
@@ -65,7 +67,8 @@ impl Sampling {
             Self::Auto => {
                 let touches = program.total_touches();
                 let least = LEAST.max(LEAST_OF_STRAND * u64::from(program.strands()));
-                let good = |one_in: &u32| touches / u64::from(*one_in) >= least;
+                let most = sampled::most(machine, program.meta().line_size);
+                let good = |one_in: &u32| *one_in <= most && touches / u64::from(*one_in) >= least;
                 let counts = std::iter::successors(Some(LARGEST), |one_in| Some(one_in / 2));
                 let counts = counts.take_while(|one_in| *one_in > 1).filter(good);
                 Ok(counts.filter_map(of).find(|groups| why_unfair(program, *groups).is_none()))
@@ -135,6 +138,10 @@ fn why_unfair(program: &Program, groups: LineGroups) -> Option<&'static str> {
         Some("some lines, at a regular distance, are touched more often than others")
     } else if program.dependent_share(groups, threads()) > DEPENDENT {
         Some("loads wait for one another there, as along pointers, and it leaves most of them out")
+    } else if program.atomic_share(groups, threads()) > ATOMIC {
+        Some("many of its accesses are atomic operations, and a sample takes them for plain ones")
+    } else if !program.has_room_for_hot(groups, threads()) {
+        Some("a few lines that workers take from one another have too many of its touches")
     } else {
         None
     }
@@ -191,7 +198,7 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use befit_machine::Bytes;
-    use befit_program::{Meta, ProgramBuilder, RawTouch};
+    use befit_program::{Declared, Meta, ProgramBuilder, RawTouch, ScopeId};
 
     use super::*;
     use crate::testing;
@@ -239,6 +246,56 @@ mod tests {
         assert_eq!(groups(&chain), None);
         let two = Sampling::OneIn(2).groups(&chain, &machine).unwrap().unwrap();
         assert!(Sampling::OneIn(2).doubt(&chain, two).unwrap().contains("wait for one another"));
+    }
+
+    /// Tasks that read lines of their own, and after so many change one of `words` words that are
+    /// all tasks'.
+    fn words(words: u64, after: u64, atomic: bool) -> Program {
+        let meta = Meta { name: "words".into(), line_size: Bytes(64), filter: 1 };
+        let mut builder = ProgramBuilder::new(meta);
+        for task in 0..8 {
+            builder.fork(ScopeId(1), Declared::default()).unwrap();
+            for i in 0..520_000 {
+                match i % after {
+                    0 => builder.touch((i / after * 7919 + task) % words, true, false),
+                    _ => builder.touch(100_000 + task * 50_000 + i % 50_000, false, false),
+                }
+            }
+            builder.end().unwrap();
+        }
+        if atomic {
+            (0..words).for_each(|word| builder.atomic(word));
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn where_atomic_operations_are_many_all_lines_are_simulated() {
+        let (auto, machine) = (Sampling::Auto, testing::machine(1));
+        for (after, atomic, sampled) in [(20, true, false), (20, false, true), (500, true, true)] {
+            let program = words(2000, after, atomic);
+            let groups = auto.groups(&program, &machine).unwrap();
+            assert_eq!(groups.is_some(), sampled, "{after} {atomic}");
+        }
+        let two = Sampling::OneIn(2).groups(&words(2000, 20, true), &machine).unwrap().unwrap();
+        let doubt = Sampling::OneIn(2).doubt(&words(2000, 20, true), two).unwrap();
+        assert!(doubt.contains("atomic operations"), "{doubt}");
+    }
+
+    #[test]
+    fn a_hot_line_with_too_many_touches_for_a_sample_makes_it_larger() {
+        let machine = testing::machine(1);
+        let count = |program: &Program| {
+            let groups = Sampling::Auto.groups(program, &machine).unwrap();
+            groups.map(LineGroups::count)
+        };
+        // One touch in 40 is of the hot line, or one in 2: more than a half has room for.
+        assert_eq!((count(&words(1, 40, true)), count(&words(1, 2, true))), (Some(2), Some(2)));
+        let program = words(1, 2, true);
+        let four = Sampling::OneIn(4).groups(&program, &machine).unwrap().unwrap();
+        let doubt = Sampling::OneIn(4).doubt(&program, four).unwrap();
+        assert!(doubt.contains("take from one another"), "{doubt}");
     }
 
     #[test]

@@ -44,6 +44,14 @@ impl Seeds {
         }
     }
 
+    /// The touches that there are left of the budget after so many.
+    pub(crate) fn left(self, spent: u64) -> u64 {
+        match self {
+            Self::Fixed(_) => u64::MAX,
+            Self::Enough { budget } => budget.saturating_sub(spent),
+        }
+    }
+
     /// The number that one may get at most.
     pub(crate) fn last(self) -> u32 {
         match self {
@@ -69,11 +77,13 @@ pub(crate) fn next(so_far: &[(u32, bool)]) -> Vec<u32> {
     next
 }
 
-/// `next` where the seeds that it adds to `so_far` are at most `affordable`, else `so_far`. Part of
-/// a round would end before the next look, so it would take time and make nothing narrow enough.
-pub(crate) fn within(so_far: &[u32], next: Vec<u32>, affordable: u64) -> Vec<u32> {
-    let added: u64 = so_far.iter().zip(&next).map(|(now, next)| u64::from(next - now)).sum();
-    if added <= affordable { next } else { so_far.to_vec() }
+/// `next` where the seeds that it adds to `so_far` cost at most `left`, of which one of an
+/// experiment costs as much as `each` says; else `so_far`. Part of a round would end before the
+/// next look, so it would take time and make nothing narrow enough.
+pub(crate) fn within(so_far: &[u32], next: Vec<u32>, each: &[u64], left: u64) -> Vec<u32> {
+    let added = so_far.iter().zip(&next).map(|(now, next)| u64::from(next - now));
+    let cost = added.zip(each).map(|(seeds, each)| seeds.saturating_mul(*each));
+    if cost.fold(0, u64::saturating_add) <= left { next } else { so_far.to_vec() }
 }
 
 #[cfg(test)]
@@ -99,7 +109,10 @@ mod tests {
     #[test]
     fn a_round_that_the_budget_does_not_cover_is_not_begun() {
         let so_far = [5, 5, 3];
-        assert_eq!(within(&so_far, vec![8, 8, 3], 6), [8, 8, 3]);
-        assert_eq!(within(&so_far, vec![8, 8, 3], 5), so_far);
+        assert_eq!(within(&so_far, vec![8, 8, 3], &[1; 3], 6), [8, 8, 3]);
+        assert_eq!(within(&so_far, vec![8, 8, 3], &[1; 3], 5), so_far);
+        // Those of a machine whose lines cannot be sampled cost more.
+        assert_eq!(within(&so_far, vec![8, 8, 3], &[1, 10, 10], 33), [8, 8, 3]);
+        assert_eq!(within(&so_far, vec![8, 8, 3], &[1, 10, 10], 32), so_far);
     }
 }

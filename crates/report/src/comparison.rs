@@ -156,7 +156,10 @@ fn seeds(block: &[Summary]) -> String {
         format!("random runs (seeds: {})", each.join(", "))
     };
     let intervals = if block.len() > 1 { "; ± is the 95 % interval" } else { "" };
-    format!("medians of {number}{intervals}")
+    match block.iter().any(|s| s.sampled.is_some()) {
+        true => format!("of {number}: means where a ± stands, else medians{intervals}"),
+        false => format!("medians of {number}{intervals}"),
+    }
 }
 
 /// Time, where it went, steals and anchored tasks.
@@ -199,7 +202,7 @@ fn inner_misses(block: &[Summary], width: Width) -> String {
         let estimate = |s: &Sampled| s.misses.get(&level).copied().flatten();
         columns.sampled_lines(&format!("{level}\nmisses, M"), scale, of, estimate);
         if block.len() > 1 {
-            columns.versus(first.scheduler, |s| of(s).median.0);
+            columns.versus(first.scheduler, |s| shown(of(s).median.0, sampled(s, estimate)));
         }
     }
     columns.narrow(width)
@@ -259,10 +262,18 @@ fn versus(
 
 /// The median, or of a sampled simulation the mean with the half of its interval: `122.8 ±0.6%`.
 fn figure(scale: Scale, median: u64, estimate: Option<Estimate>) -> String {
-    match estimate {
-        Some(mean) => format!("{} ±{}", scale.show(mean.estimate as u64), percent(mean.half())),
-        None => scale.show(median),
-    }
+    let shown = scale.show(shown(median, estimate));
+    estimate.map_or(shown.clone(), |mean| format!("{shown} ±{}", percent(mean.half())))
+}
+
+/// The median, or of a sampled simulation the mean.
+fn shown(median: u64, estimate: Option<Estimate>) -> u64 {
+    estimate.map_or(median, |mean| mean.estimate as u64)
+}
+
+/// What `estimate` says of a simulation, if that is a sampled one.
+fn sampled(summary: &Summary, estimate: impl Fn(&Sampled) -> Option<Estimate>) -> Option<Estimate> {
+    summary.sampled.as_ref().and_then(estimate)
 }
 
 impl Columns<'_, Summary> {
@@ -274,7 +285,7 @@ impl Columns<'_, Summary> {
         of: impl Fn(&Summary) -> Spread<Lines>,
         estimate: impl Fn(&Sampled) -> Option<Estimate>,
     ) {
-        self.add(title, |s| figure(scale, of(s).median.0, s.sampled.as_ref().and_then(&estimate)));
+        self.add(title, |s| figure(scale, of(s).median.0, sampled(s, &estimate)));
     }
 
     /// A column of medians in millions of lines.

@@ -81,8 +81,8 @@ fn legend(matrix: &Matrix) -> [String; 4] {
          as much, four times as much; fixed: the same on every machine"
             .to_owned(),
         format!(
-            "memory-bound (m): at least {bound} of ws's time is gone where memory is as quick as \
-             the last-level cache"
+            "memory-bound (m): at least {bound} of ws's time is gone where memory and other \
+             last-level caches are as quick as the worker's own"
         ),
         "kept apart (k): nobody looked at the program while our own policy was designed".to_owned(),
         format!(

@@ -93,7 +93,8 @@ fn verdict(results: &[VerifyResult]) -> String {
     }
     let work = &worst.work;
     let _ = match work.share {
-        0.0 => write!(line, "; its work is not measured but assumed"),
+        _ if work.assumed => write!(line, "; its work is not measured but assumed"),
+        0.0 => write!(line, "; its work is the mean of that of other tasks in {}", work.from),
         _ if work.same => write!(line, "; its work was measured in the run that is verified"),
         share => write!(line, "; {:.0}% of its work was learnt from {}", share * 100.0, work.from),
     };
@@ -147,7 +148,7 @@ mod tests {
             verdict: Verdict::of(0.5),
             predicted_speed_up: 1.0,
             measured_speed_up: 1.0,
-            work: LearntWork { from: "rrm".to_owned(), share: 1.0, same: true },
+            work: LearntWork { from: "rrm".to_owned(), share: 1.0, assumed: false, same: true },
         };
         let [name, asked, figures, tree] = ["here", "host", "as given", ""].map(str::to_owned);
         Verified {

@@ -170,14 +170,22 @@ impl<'a> Execution<'a> {
                     self.decode();
                 }
                 if self.at == self.filled {
-                    hardware.waits[worker.index()].0 = waits;
-                    let (end, ended) = self.tail(clock, until, ticks_per_op);
-                    hardware.worked(worker, worked + end.since(clock), alone);
+                    let (mut goes_on, ended) = self.tail(clock, until, ticks_per_op);
+                    hardware.worked(worker, worked + goes_on.since(clock), alone);
                     if ended {
-                        hardware.waits[worker.index()].1 += self.operations * OPERATION;
+                        // A window may have ended behind the last touch.
+                        let now = Now { clock: goes_on, position: end, pace: ticks_per_op };
+                        let wait = waits.before(now);
+                        hardware.charge(worker, wait, &waits.waited);
+                        goes_on += wait;
+                        if HOT {
+                            goes_on += hardware.before_hot(worker, Now { clock: goes_on, ..now });
+                        }
+                        hardware.waits[worker.index()].1 = end;
                         hardware.counts[worker.index()].instructions += self.operations;
                     }
-                    return (end, ended, made);
+                    hardware.waits[worker.index()].0 = waits;
+                    return (goes_on, ended, made);
                 }
                 self.plan::<HOT>(hardware, worker);
             }

@@ -17,7 +17,7 @@ use crate::hardware::{Hardware, PAGE_LINES};
 /// So many neighbours in a row before a line is brought in ahead. Where 256 runs are written by
 /// turns, those of 8 lines gain little, those of 16 about half of what there is to gain, and those
 /// of 64 nearly all (docs/measurements/calibrate.md).
-const TRAINED: u32 = 16;
+pub(crate) const TRAINED: u32 = 16;
 /// Entries of a set; each set is in the order of use.
 const WAYS: usize = 8;
 

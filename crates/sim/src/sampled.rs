@@ -10,6 +10,8 @@
 //!   times as long to pass a wire: what overlaps, and what queues, is as dense as it was, and the
 //!   waits of one touch are those of K.
 //! - Prefetchers are ahead of a stream by one latency of the machine, not K.
+//! - The first touch of a page costs so many times more as the program has more pages than the
+//!   sample has touches in.
 //!
 //! The *hot* lines, which workers take from one another again and again, are in all samples. Each
 //! stands for itself: it has caches of its own beside the sample's, it takes the time of one line,
@@ -22,7 +24,7 @@ use befit_cache::Hierarchy;
 use befit_machine::{Bytes, Machine};
 use befit_program::{LineGroups, Sample};
 
-use crate::{SimError, line_size};
+use crate::{SimError, hardware::PAGE_LINES, line_size, runs::TRAINED};
 
 /// Lines of the program that one of a sample's stands for; 1 without a sample.
 pub(crate) fn scale(sample: Option<&Sample>) -> u64 {
@@ -33,13 +35,24 @@ pub(crate) fn scale(sample: Option<&Sample>) -> u64 {
 /// `recorded` bytes, on `machine`. `None` where the sets of some cache cannot be divided so: each
 /// group must have whole sets of all caches. A fully associative cache has one set, and a Kth of
 /// its lines: that is right in the mean only (C. A. Waldspurger et al., "Efficient MRC construction
-/// with SHARDS", FAST 2015).
+/// with SHARDS", FAST 2015). `None`, too, where a page has no line in some group.
 pub fn groups(machine: &Machine, recorded: Bytes, one_in: u32) -> Option<LineGroups> {
     let (_, coarser) = line_size(machine, recorded).ok()?;
     let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
     let sets = caches.map(|cache| cache.size.0 / cache.line.0 / u64::from(cache.ways.max(1)));
     let modulus = sets.map(|sets| 1 << sets.trailing_zeros().min(6)).min().unwrap_or(64);
-    LineGroups::new(coarser, modulus, one_in)
+    // A sample has a line of each page.
+    let has_all_pages = u64::from(one_in) << coarser <= u64::from(PAGE_LINES);
+    LineGroups::new(coarser, modulus, one_in).filter(|_| has_all_pages)
+}
+
+/// The largest K for which prefetchers that follow runs of neighbours (`runs=`) do so from the same
+/// line on as without a sample: the first line of a run in a sample stands for the K before it.
+pub fn most(machine: &Machine, recorded: Bytes) -> u32 {
+    match line_size(machine, recorded) {
+        Ok((_, coarser)) if machine.memory.runs > 0 => (TRAINED >> coarser).max(1),
+        _ => u32::MAX,
+    }
 }
 
 /// The caches of `machine`, or those of its sets that the sample's lines fall into.

@@ -176,6 +176,10 @@ impl Comparison<'_> {
 
     pub(super) fn own_lines(&self) -> Vec<Candidate> {
         let lines: HashSet<u32> = self.best.contended.iter().map(|line| line.line).collect();
+        if lines.is_empty() {
+            // Only other schedulers let lines go to and fro.
+            return Vec::new();
+        }
         let private = Private { lines: &lines, size: LineSize::of(self.program, self.machine) };
         let program = rewritten(self.program, &Rewrite::Private(private));
         let change = Change::OwnLines { lines: lines.len() as u64 };

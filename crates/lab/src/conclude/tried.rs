@@ -347,7 +347,9 @@ impl<'a> Trials<'a> {
             return Ok(vec![Vec::new(); candidates.len()]);
         }
         self.made += jobs.len() as u64;
-        let touches = self.about.program.total_touches() * jobs.len() as u64;
+        let one_in = self.about.best.sampled.as_ref().map_or(1, |sampled| sampled.one_in);
+        let each = self.about.program.total_touches() / u64::from(one_in);
+        let touches = each * jobs.len() as u64;
         let title = format!("{}: what else may help", self.about.program.meta().name);
         self.progress.simulating(&title, jobs.len(), touches);
         // Those of other touches are taken when these are simulated.

@@ -12,7 +12,7 @@ use crate::Progress;
 /// To be raised when the pass that finds spreads (`crates/program/src/hot`) is to find others of
 /// the same recording than before, as with other constants there: they are kept by its content
 /// alone.
-const GENERATION: u32 = 1;
+const GENERATION: u32 = 2;
 
 /// What was kept of one program.
 pub(crate) struct Spreads<'a> {
@@ -29,6 +29,7 @@ struct Stored {
     hot: Vec<(u32, u64)>,
     fresh: Vec<u64>,
     dependent: u64,
+    atomic: u64,
 }
 
 impl<'a> Spreads<'a> {
@@ -65,15 +66,15 @@ impl<'a> Spreads<'a> {
 
 impl Stored {
     fn of(spread: &Spread) -> Self {
-        let Spread { coarser, hot, fresh, dependent } = spread;
-        let (coarser, dependent) = (*coarser, *dependent);
-        Self { coarser, hot: hot.clone(), fresh: fresh.to_vec(), dependent }
+        let Spread { coarser, hot, fresh, dependent, atomic } = spread;
+        let (coarser, dependent, atomic) = (*coarser, *dependent, *atomic);
+        Self { coarser, hot: hot.clone(), fresh: fresh.to_vec(), dependent, atomic }
     }
 
     /// `None` of one with another number of classes.
     fn spread(self) -> Option<Spread> {
-        let Self { coarser, hot, fresh, dependent } = self;
-        Some(Spread { coarser, hot, fresh: fresh.try_into().ok()?, dependent })
+        let Self { coarser, hot, fresh, dependent, atomic } = self;
+        Some(Spread { coarser, hot, fresh: fresh.try_into().ok()?, dependent, atomic })
     }
 }
 

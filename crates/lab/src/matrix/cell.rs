@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{BASELINE, DataSize};
 use crate::{Interval, LabError, Progress, Seeds, SimulationPlan, Summary};
 
-/// A cell is memory-bound if at least this share of work stealing's time is gone where memory is as
-/// quick as the last-level cache.
+/// A cell is memory-bound if at least this share of work stealing's time is gone where memory, and
+/// other last-level caches, are as quick as the worker's own.
 pub const MEMORY_BOUND: f64 = 0.2;
 
 /// One program on one machine under one scheduler; serialised, a cell of `befit.matrix/1`.
@@ -30,8 +30,8 @@ pub struct Cell {
     pub shrink: u32,
     /// Whether `memory_share` is at least [`MEMORY_BOUND`].
     pub memory_bound: bool,
-    /// The share of work stealing's time that is gone where memory is as quick as the last-level
-    /// cache.
+    /// The share of work stealing's time that is gone where memory, and other last-level caches,
+    /// are as quick as the worker's own.
     pub memory_share: f64,
     /// The scheduler, and what it does.
     #[serde(flatten)]

@@ -25,6 +25,12 @@ impl NativeTimes {
     }
 }
 
+/// A time without that of some pool would be held against a prediction of all.
+fn unmeasured(program: &str) -> LabError {
+    let why = "a pool of it measures no time, as the program asks for by `timed(false)`";
+    LabError::Failed(format!("{program}: {why}"))
+}
+
 impl NativePlan {
     /// The times of the pools of `program` under each of `plans`, which differ in their threads,
     /// and each of their schedulers: all take turns. The result is ordered by plan, then by
@@ -76,8 +82,9 @@ impl NativePlan {
                             && quiet.is_none_or(|quiet| quiet.after(threads))
                             && (is_alone || are_near(false));
                         if holds || spare == 0 {
-                            let pools = run.pools.iter();
-                            break (pools.filter_map(|pool| pool.span_seconds).sum(), holds);
+                            let spans = run.pools.iter().map(|pool| pool.span_seconds);
+                            let all = spans.sum::<Option<Seconds>>();
+                            break (all.ok_or_else(|| unmeasured(&program.name))?, holds);
                         }
                     }
                     if interrupt.is_raised() {

@@ -161,21 +161,21 @@ fn record_with(
         let binary =
             Built::read(path.clone()).map_err(|error| LabError::cannot_read(&path, error))?;
         let key = key(&binary, &job, &options);
-        let file = store::file(&folder, &name, &key);
+        let raw = store::file(&folder, &name, &key);
         let Some(work_build) = work_build else {
-            return recorded(&file, &binary, &job, &options, &name, fresh, progress)
+            return recorded(&raw, &binary, &job, &options, &name, fresh, progress)
                 .map(|recorded| recorded.program);
         };
-        let found = file.exists() && !fresh;
+        let found = raw.exists() && !fresh;
         let early = (!found)
-            .then(|| recorded(&file, &binary, &job, &options, &name, fresh, progress))
+            .then(|| recorded(&raw, &binary, &job, &options, &name, fresh, progress))
             .transpose()?;
         let built = work_build.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let host = Machine::find("host").map_err(|error| error.to_string());
         let host = host.and_then(|host| Ok((host, built?)));
         let recording = |early: Option<Recorded>| match early {
             Some(recorded) => Ok(recorded),
-            None => recorded(&file, &binary, &job, &options, &name, false, progress),
+            None => recorded(&raw, &binary, &job, &options, &name, false, progress),
         };
         let (host, built) = match host {
             Ok(host) => host,
@@ -189,6 +189,8 @@ fn record_with(
         let key = store::key(&[key.as_bytes(), built.bytes(), host_text.as_bytes(), &fit]);
         let file = store::file(&folder, &name, &key);
         if found && let Some(program) = store::load(&file, &name, progress) {
+            // Without the recording that it was made of it would not be looked for.
+            crate::kept::used(&raw);
             return Ok(program);
         }
         let Recorded { program, replaced } = recording(early)?;

@@ -148,14 +148,14 @@ pub(in crate::reproduce) const TIME_CHANGE: Column =
 pub(in crate::reproduce) const SPEED: Column =
     ("times ws's speed", |base, r| format!("{:.2}", speed(base, r).times));
 pub(in crate::reproduce) const MISSES: Column =
-    ("L3 misses, M", |_, r| format!("{:.3}", millions(r.last_level_misses.median.0)));
+    ("last-level misses, M", |_, r| format!("{:.3}", millions(r.last_level_misses.median.0)));
 pub(in crate::reproduce) const MISSES_GIVE: Column =
     ("±, points", |base, r| miss_change(base, r).give());
 pub(in crate::reproduce) const MISS_CHANGE: Column =
     ("against ws, %", |base, r| format!("{:+.1}", miss_change(base, r).percent));
 pub(in crate::reproduce) const IDLE: Column =
     ("idle, %", |_, r| format!("{:.1}", 100.0 * r.shares().idle));
-pub(in crate::reproduce) const GIVEN_OUT: Column = ("L3 given out, %", |_, r| {
+pub(in crate::reproduce) const GIVEN_OUT: Column = ("last level given out, %", |_, r| {
     occupancy(r).map_or_else(|| "-".to_owned(), |percent| format!("{percent:.0}"))
 });
 

@@ -198,11 +198,16 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_caches_is_refused_where_their_misses_are_counted() {
-        let machine = Some("core:8 pu:1".parse().unwrap());
-        let request =
-            Request { study: Study::Cats, quick: true, machine, seeds: None, work: false };
-        let error = request.run(&crate::Silent).unwrap_err();
-        assert!(error.is_usage() && error.to_string().contains("has no caches"), "{error}");
+    fn a_machine_without_the_caches_whose_misses_are_counted_is_refused() {
+        for (machine, has) in [
+            ("core:8 pu:1", "has no caches"),
+            ("pack:2 l2:1(size=1MiB) core:4 l1:1(size=32KiB) pu:1", "has caches of 2 levels"),
+        ] {
+            let machine = Some(machine.parse().unwrap());
+            let request =
+                Request { study: Study::Cats, quick: true, machine, seeds: None, work: false };
+            let error = request.run(&crate::Silent).unwrap_err();
+            assert!(error.is_usage() && error.to_string().contains(has), "{error}");
+        }
     }
 }

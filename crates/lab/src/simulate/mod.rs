@@ -49,10 +49,26 @@ impl Place<'_> {
         self.groups.map_or(1, |groups| u64::from(groups.count()))
     }
 
+    /// The line touches of a simulation of a program that has so many in all.
+    fn touches_of(&self, all: u64) -> u64 {
+        (all / self.one_in()).max(1)
+    }
+
     /// How rough a sample's figures of an experiment are: [`Sampled::roughness`]. Those of all
     /// lines are not.
     fn roughness(&self, outcomes: &[Outcome]) -> f64 {
         self.groups.map_or(0.0, |groups| Sampled::of(groups.count(), outcomes).roughness())
+    }
+
+    /// The same of the roughest of some experiments.
+    fn roughest(&self, experiments: &[Vec<Outcome>]) -> f64 {
+        experiments.iter().map(|outcomes| self.roughness(outcomes)).fold(0.0, f64::max)
+    }
+
+    /// The same place, where twice the lines of `program` are simulated.
+    fn with_more_lines(self, program: &Program) -> Self {
+        let groups = self.groups.and_then(LineGroups::fewer);
+        Self { groups: groups.filter(|groups| program.can_sample(*groups)), ..self }
     }
 }
 
@@ -164,7 +180,8 @@ impl SimulationPlan {
     }
 
     /// Halves the number of lines of which one is simulated, on each machine by itself, as long as
-    /// figures are too rough and that helps. So many touches were `spent` before.
+    /// figures are too rough, that helps, and the budget allows as many seeds again. So many
+    /// touches were `spent` before.
     fn refine<'a>(
         &self,
         how: &How<'_>,
@@ -174,27 +191,40 @@ impl SimulationPlan {
         mut spent: u64,
         progress: &dyn Progress,
     ) -> Result<(), LabError> {
+        let all = program.total_touches();
+        let schedulers = self.schedulers.len().max(1);
+        let of = |machine: usize| machine * schedulers..(machine + 1) * schedulers;
         let mut before = vec![f64::INFINITY; machines.len()];
         loop {
-            let found = outcomes.chunks_mut(self.schedulers.len().max(1));
-            let mut again: Vec<(Place<'a>, &mut [Vec<Outcome>])> = Vec::new();
-            for ((place, found), before) in machines.iter_mut().zip(found).zip(&mut before) {
-                let rough = found.iter().map(|o| place.roughness(o)).fold(0.0, f64::max);
-                if rough > 1.0 && rough <= BETTER * *before {
-                    *before = rough;
-                    let fewer = place.groups.and_then(LineGroups::fewer);
-                    place.groups = fewer.filter(|groups| program.can_sample(*groups));
-                    again.push((*place, found));
+            let mut left = self.seeds.left(spent);
+            let mut again: Vec<(usize, Place<'a>)> = Vec::new();
+            for (at, place) in machines.iter().enumerate() {
+                let found = &outcomes[of(at)];
+                let rough = place.roughest(found);
+                if rough <= 1.0 || rough > BETTER * before[at] {
+                    continue;
+                }
+                // Of fewer seeds a sample of more lines may tell less.
+                let more = place.with_more_lines(program);
+                let simulations = found.iter().map(|outcomes| outcomes.len() as u64).sum::<u64>();
+                let touches = more.touches_of(all).saturating_mul(simulations);
+                if touches <= left {
+                    left -= touches;
+                    before[at] = rough;
+                    again.push((at, more));
                 }
             }
             if again.is_empty() {
                 return Ok(());
             }
-            let places: Vec<_> = again.iter().map(|(place, _)| *place).collect();
-            let new = self.all_seeds(how, program, &places, &mut spent, progress)?;
-            let mut new = new.into_iter();
-            for (_, old) in again {
-                old.iter_mut().zip(&mut new).for_each(|(old, new)| *old = new);
+            let places: Vec<_> = again.iter().map(|(_, place)| *place).collect();
+            let mut new = self.all_seeds(how, program, &places, &mut spent, progress)?.into_iter();
+            for (at, place) in again {
+                let new: Vec<_> = new.by_ref().take(schedulers).collect();
+                if place.roughest(&new) <= before[at] {
+                    machines[at] = place;
+                    outcomes[of(at)].iter_mut().zip(new).for_each(|(old, new)| *old = new);
+                }
             }
         }
     }
@@ -209,8 +239,10 @@ impl SimulationPlan {
         spent: &mut u64,
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<Outcome>>, LabError> {
-        let one_in = machines.iter().map(Place::one_in).min().unwrap_or(1);
-        let each = (program.total_touches() / one_in).max(1);
+        let all = program.total_touches();
+        let each: Vec<_> = (machines.iter())
+            .flat_map(|place| self.schedulers.iter().map(|_| place.touches_of(all)))
+            .collect();
         let experiments = machines.len() * self.schedulers.len();
         let mut outcomes: Vec<Vec<Outcome>> = (0..experiments).map(|_| Vec::new()).collect();
         let mut seeds = vec![self.seeds.first(); experiments];
@@ -221,13 +253,13 @@ impl SimulationPlan {
             if simulations.is_empty() {
                 return Ok(outcomes);
             }
-            *spent += each * simulations.len() as u64;
+            *spent += simulations.iter().map(|(place, _)| place.touches_of(all)).sum::<u64>();
             let found = run_new(how, program, progress, &simulations, self.seeds)?;
             let mut found = found.into_iter();
             for (all, (done, seeds)) in outcomes.iter_mut().zip(done.iter().zip(&seeds)) {
                 all.extend(found.by_ref().take((seeds - done) as usize));
             }
-            seeds = self.more_seeds(machines, &outcomes, *spent, each, progress);
+            seeds = self.more_seeds(machines, &outcomes, *spent, &each, progress);
         }
     }
 
@@ -287,14 +319,14 @@ impl SimulationPlan {
     }
 
     /// The number of seeds that each experiment needs, by what `outcomes` show; as many as there
-    /// are where none needs more or more are too many: touches were `spent`, and `each` further
-    /// simulation takes so many.
+    /// are where none needs more or more are too many: touches were `spent`, and a further
+    /// simulation of `each` experiment takes so many.
     fn more_seeds(
         &self,
         machines: &[Place<'_>],
         outcomes: &[Vec<Outcome>],
         spent: u64,
-        each: u64,
+        each: &[u64],
         progress: &dyn Progress,
     ) -> Vec<u32> {
         let so_far: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
@@ -310,7 +342,7 @@ impl SimulationPlan {
             .map(|((seeds, interval), rough)| (*seeds, *rough > 1.0 || is_wide(interval)))
             .collect();
         let next: Vec<_> = self.per_machine(&needs).flat_map(seeds::next).collect();
-        let given = seeds::within(&so_far, next.clone(), budget.saturating_sub(spent) / each);
+        let given = seeds::within(&so_far, next.clone(), each, budget.saturating_sub(spent));
         if given == so_far && next != so_far {
             let wide = intervals.iter().flatten().filter(|i| !i.is_narrow());
             let widest = wide.map(|i| 100.0 * i.half()).max_by(f64::total_cmp);
@@ -320,7 +352,7 @@ impl SimulationPlan {
                 let off = 100.0 * Sampled::BAR * roughest;
                 format!("a sample's figure is off by up to ±{off:.1} %")
             });
-            progress.note(&format!("no further seeds within --budget {budget}: {why}"));
+            progress.note(&format!("no further seeds within a budget of {budget} touches: {why}"));
         }
         given
     }

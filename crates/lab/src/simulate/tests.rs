@@ -109,7 +109,7 @@ fn a_budget_ends_the_seeds_and_a_note_says_so() {
     let results = enough(0).simulate(&testing::program(), &notes).unwrap();
     assert!(results.iter().all(|r| r.seeds == 3));
     let notes = notes.all();
-    assert!(notes.len() == 1 && notes[0].contains("--budget 0"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].contains("a budget of 0 touches"), "{notes:?}");
 }
 
 #[test]

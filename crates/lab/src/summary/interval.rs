@@ -142,7 +142,7 @@ mod tests {
     }
 
     /// Coverage of a true ratio by the first interval that is narrow, of those after so many
-    /// seeds as `looks` says, or by the last; of 20,000 trials. `noise` turns a uniform generator
+    /// seeds as `looks` says, or by the last; of 10,000 trials. `noise` turns a uniform generator
     /// into one run's relative time, of mean 1. Also the mean number of seeds.
     fn coverage(
         looks: &[u32],
@@ -166,8 +166,8 @@ mod tests {
             let found = found.unwrap();
             found.low <= truth && truth <= found.high
         };
-        let covered = (0..20_000).filter(|_| covers()).count() as f64 / 20_000.0;
-        (covered, seeds as f64 / 20_000.0)
+        let covered = (0..10_000).filter(|_| covers()).count() as f64 / 10_000.0;
+        (covered, seeds as f64 / 10_000.0)
     }
 
     /// The sum of twelve uniform values is close to a normal one: noise of that standard deviation.

@@ -86,11 +86,11 @@ impl VerifyProgram {
         let (from, calibrated) = (learnt.meta().name.clone(), learnt.work_run().is_some());
         if same {
             let share = if calibrated { 1.0 } else { 0.0 };
-            return Ok((learnt, LearntWork { from, share, same }));
+            return Ok((learnt, LearntWork { from, share, assumed: !calibrated, same }));
         }
         let recording = record_uncalibrated(&self.source, fresh, progress)?;
         let (recording, share) = recording.with_work_of(&learnt);
-        Ok((recording, LearntWork { from, share, same }))
+        Ok((recording, LearntWork { from, share, assumed: !calibrated, same }))
     }
 }
 

@@ -105,9 +105,10 @@ pub struct VerifyResult {
 pub struct LearntWork {
     /// The command of the run that was timed, for people.
     pub from: String,
-    /// The share of the verified program's operations that the timed run has the like of. 0: the
-    /// work was not measured but is assumed.
+    /// The share of the verified program's operations that the timed run has the like of.
     pub share: f64,
+    /// No work was measured: the operations take what the machine's figures say.
+    pub assumed: bool,
     /// The timed run has the arguments of the verified one.
     pub same: bool,
 }

@@ -45,7 +45,7 @@ fn verdicts_and_speed_ups_follow_from_the_times() {
         let threads = NonZeroU32::new(threads).unwrap();
         let name = || "walks".to_owned();
         let (predicted, measured) = (times(predicted), times(measured));
-        let work = LearntWork { from: name(), share: 1.0, same: false };
+        let work = LearntWork { from: name(), share: 1.0, assumed: false, same: false };
         VerifyResult::new(name(), name(), threads, SchedulerKind::Ws, predicted, measured, work)
     };
     let mut results = vec![result(1, 10.0, 10.0), result(2, 7.0, 5.0)];

@@ -13,7 +13,7 @@
 //!
 //! The same pass counts how many touches each class of lines has, for [`crate::LineGroups`]: those
 //! of lines that a strand does not come back to, since the others hit in any cache; and how many of
-//! these are dependent.
+//! these are dependent, or atomic read-modify-writes.
 
 mod bags;
 
@@ -55,7 +55,9 @@ struct Revisit {
 /// Counts touches by line, of one blob after another. A table with a place for each hash, where a
 /// line stays as long as it has come more often than others (J. Misra and D. Gries, "Finding
 /// repeated elements", Science of Computer Programming 2(2), 1982).
-struct Counter {
+struct Counter<'a> {
+    /// The lines of atomics, ascending.
+    atomics: &'a [u32],
     table: Vec<Counted>,
     found: Vec<Revisit>,
     blob: u32,
@@ -63,8 +65,17 @@ struct Counter {
     strands: u64,
     /// Their touches of lines that are not in the table, of all blobs so far.
     fresh: Classes,
-    /// The dependent ones of these.
+    /// The dependent ones of these, and the atomic read-modify-writes.
     dependent: u64,
+    atomic: u64,
+}
+
+/// What a part of the blobs has.
+struct Part {
+    revisits: Vec<Revisit>,
+    fresh: Classes,
+    dependent: u64,
+    atomic: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -74,16 +85,18 @@ struct Counted {
     stays: u32,
 }
 
-impl Counter {
-    fn new() -> Self {
+impl<'a> Counter<'a> {
+    fn new(atomics: &'a [u32]) -> Self {
         let none = Revisit { blob: u32::MAX, line: 0, touches: 0, writes: false };
         Self {
+            atomics,
             table: vec![Counted { revisit: none, stays: 0 }; COUNTED],
             found: Vec::new(),
             blob: u32::MAX,
             strands: 0,
             fresh: [0; CLASSES],
             dependent: 0,
+            atomic: 0,
         }
     }
 
@@ -110,6 +123,9 @@ impl Counter {
         }
         self.fresh[line as usize % CLASSES] += self.strands;
         self.dependent += u64::from(touch.dependent) * self.strands;
+        if touch.write && self.atomics.binary_search(&line).is_ok() {
+            self.atomic += self.strands;
+        }
         if *blob == self.blob && counted.stays > 0 {
             counted.stays -= 1;
             return;
@@ -122,10 +138,11 @@ impl Counter {
     }
 
     /// All that was found.
-    fn finish(mut self) -> (Vec<Revisit>, Classes, u64) {
+    fn finish(mut self) -> Part {
         let last = self.table.iter().map(|counted| counted.revisit);
         self.found.extend(last.filter(|revisit| revisit.touches >= REVISITED));
-        (self.found, self.fresh, self.dependent)
+        let Self { found: revisits, fresh, dependent, atomic, .. } = self;
+        Part { revisits, fresh, dependent, atomic }
     }
 }
 
@@ -157,6 +174,8 @@ pub struct Spread {
     pub fresh: Classes,
     /// How many of them are dependent.
     pub dependent: u64,
+    /// How many of them are writes of lines on which the program makes atomic read-modify-writes.
+    pub atomic: u64,
 }
 
 /// A program's hot lines, and how its touches are spread. Found once for lines of each length.
@@ -192,11 +211,18 @@ impl Program {
         self.pass(coarser, threads, |found| found.fresh)
     }
 
-    /// The share of these that wait for the line before, as the recording says.
-    pub(crate) fn dependent_of_fresh(&self, coarser: u32, threads: NonZeroUsize) -> f64 {
+    /// The shares of these that wait for the line before, as the recording says, and that are
+    /// atomic read-modify-writes.
+    pub(crate) fn shares_of_fresh(&self, coarser: u32, threads: NonZeroUsize) -> (f64, f64) {
         self.pass(coarser, threads, |found| {
-            found.dependent as f64 / found.fresh.iter().sum::<u64>().max(1) as f64
+            let all = found.fresh.iter().sum::<u64>().max(1) as f64;
+            (found.dependent as f64 / all, found.atomic as f64 / all)
         })
+    }
+
+    /// The touches of all hot lines.
+    pub(crate) fn hot_touches(&self, coarser: u32, threads: NonZeroUsize) -> u64 {
+        self.pass(coarser, threads, |found| found.hot.iter().map(|(_, touches)| touches).sum())
     }
 
     /// What is known so far of how touches are spread, of lines of each length for which it was
@@ -218,12 +244,13 @@ impl Program {
     }
 
     fn may_have(&self, spread: &Spread) -> bool {
-        let Spread { coarser, hot, fresh, dependent } = spread;
+        let Spread { coarser, hot, fresh, dependent, atomic } = spread;
         let Some(last) = self.lines().saturating_sub(1).checked_shr(*coarser) else { return false };
         let touches = hot.iter().map(|(_, touches)| touches).chain(fresh);
         let sum = touches.fold(0, |sum: u64, touches| sum.saturating_add(*touches));
         let are_lines = hot.iter().all(|(line, _)| *line <= last);
-        hot.len() <= MOST && are_lines && sum <= 2 * self.total_touches() && *dependent <= sum
+        let are_some = *dependent.max(atomic) <= sum;
+        hot.len() <= MOST && are_lines && sum <= 2 * self.total_touches() && are_some
     }
 
     fn pass<R>(&self, coarser: u32, threads: NonZeroUsize, take: impl FnOnce(&Spread) -> R) -> R {
@@ -233,28 +260,31 @@ impl Program {
             for strand in (0..self.strands()).map(StrandId) {
                 strands[self.strands.get(strand).blob as usize] += 1;
             }
-            let parts = self.in_parts(threads, |blobs| self.revisits(coarser, blobs, &strands));
-            let (mut revisits, mut fresh, mut dependent) = (Vec::new(), [0; CLASSES], 0);
-            for (part, touches, dependent_ones) in parts {
-                revisits.extend(part);
-                dependent += dependent_ones;
-                fresh.iter_mut().zip(touches).for_each(|(all, part)| *all += part);
+            let mut atomics: Vec<u32> = self.atomics.iter().map(|line| line >> coarser).collect();
+            atomics.dedup();
+            let count = |blobs| self.counted(Counter::new(&atomics), coarser, blobs, &strands);
+            let (mut revisits, mut fresh) = (Vec::new(), [0; CLASSES]);
+            let (mut dependent, mut atomic) = (0, 0);
+            for part in self.in_parts(threads, count) {
+                revisits.extend(part.revisits);
+                (dependent, atomic) = (dependent + part.dependent, atomic + part.atomic);
+                fresh.iter_mut().zip(part.fresh).for_each(|(all, part)| *all += part);
             }
-            known.push(Spread { coarser, hot: self.hottest(revisits), fresh, dependent });
+            known.push(Spread { coarser, hot: self.hottest(revisits), fresh, dependent, atomic });
             known.len() - 1
         });
         take(&known[at])
     }
 
-    /// What the blobs revisit, of lines that are so much coarser, what is fresh, and how much of
-    /// that is dependent. Each is the blob of so many `strands`.
-    fn revisits(
+    /// What the blobs revisit, of lines that are so much coarser, what is fresh, and what that is.
+    /// Each is the blob of so many `strands`.
+    fn counted(
         &self,
+        mut counter: Counter<'_>,
         coarser: u32,
         blobs: Range<u32>,
         strands: &[u64],
-    ) -> (Vec<Revisit>, Classes, u64) {
-        let mut counter = Counter::new();
+    ) -> Part {
         for blob in blobs {
             counter.begin(blob, strands[blob as usize]);
             self.touches_of_blob(blob)

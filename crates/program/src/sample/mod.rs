@@ -127,6 +127,8 @@ pub struct Sample {
     touches: Vec<KeptTouch>,
     /// By blob.
     ends: Vec<u64>,
+    /// Pages of shared data that it touches.
+    pages: u32,
 }
 
 impl Sample {
@@ -158,6 +160,27 @@ impl Sample {
         }
         let count = self.classes.len() as u32;
         line / count * self.groups.modulus + u32::from(self.classes[(line % count) as usize])
+    }
+
+    /// The pages of shared data in which it has touches, of those of the program.
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Counts them.
+    fn count_pages(&mut self) {
+        let line = |kept: &KeptTouch| Some(kept.touch()).filter(|touch| !touch.stack);
+        let mut touched = Vec::new();
+        for touch in self.touches.iter().filter_map(line) {
+            let page =
+                (u64::from(self.numbered_before(touch.line)) << self.coarser()) / u64::from(MOST);
+            let word = page as usize / 64;
+            if word >= touched.len() {
+                touched.resize(word + 1, 0_u64);
+            }
+            touched[word] |= 1 << (page % 64);
+        }
+        self.pages = touched.iter().map(|word| word.count_ones()).sum();
     }
 
     /// Lines of a stack, as [`Program::stack_lines`].
@@ -216,7 +239,20 @@ impl Program {
     /// The share of dependent touches among those that [`Self::heaviest_group`] counts: a sample
     /// leaves out the lines that they wait for. Takes as long.
     pub fn dependent_share(&self, groups: LineGroups, threads: NonZeroUsize) -> f64 {
-        self.dependent_of_fresh(groups.coarser, threads)
+        self.shares_of_fresh(groups.coarser, threads).0
+    }
+
+    /// The share of atomic read-modify-writes among them: in a sample only those of hot lines have
+    /// their line to themselves. Takes as long.
+    pub fn atomic_share(&self, groups: LineGroups, threads: NonZeroUsize) -> f64 {
+        self.shares_of_fresh(groups.coarser, threads).1
+    }
+
+    /// Whether a sample has room for all hot lines: they have no more touches than the lines of a
+    /// group. Takes as long.
+    pub fn has_room_for_hot(&self, groups: LineGroups, threads: NonZeroUsize) -> bool {
+        let fitting = self.total_touches() / u64::from(groups.count);
+        self.hot_touches(groups.coarser, threads) <= fitting
     }
 }
 
@@ -276,6 +312,7 @@ impl Program {
                 classes: classes(place),
                 touches: Vec::new(),
                 ends: Vec::with_capacity(self.blobs.table.len()),
+                pages: 0,
             })
             .collect();
         for part in parts {
@@ -292,6 +329,7 @@ impl Program {
                 }
             }
         }
+        samples.iter_mut().for_each(Sample::count_pages);
         samples
     }
 

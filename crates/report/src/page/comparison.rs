@@ -80,8 +80,8 @@ fn sources(block: &[Summary]) -> Plot {
     type Of = fn(&Summary) -> u64;
     let parts: [(&str, Of); 4] = [
         ("from memory", |s| s.memory_reads.median.0),
-        ("from other caches of the socket", |s| s.near_hits.median.0),
-        ("from other sockets", |s| s.far_hits.median.0),
+        ("from other last-level caches of the package", |s| s.near_hits.median.0),
+        ("from other packages", |s| s.far_hits.median.0),
         ("written to memory", |s| s.memory_writes.median.0),
     ];
     let series = parts.into_iter().map(|(name, of)| {

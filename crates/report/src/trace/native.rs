@@ -76,6 +76,8 @@ impl Traced<'_> {
                     continue;
                 }
                 let about = json!({});
+                // The trace begins with the first job, in the middle of what each worker did then.
+                let from = from.max(self.start);
                 let micros = (to - from) as f64 / 1e3;
                 events.slice(self.at(number, from), micros, ("phase", phase), &about);
                 if phase == ACTIVE {

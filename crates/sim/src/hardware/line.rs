@@ -91,7 +91,7 @@ pub(crate) struct Line {
     pub(crate) fault: Ticks,
     /// Where it came from, or why that is far.
     pub(crate) part: Part,
-    /// It is taken from others for an atomic read-modify-write: when the worker has it.
+    /// It is an atomic read-modify-write's, which waits for it: when the worker has it.
     pub(crate) taken: Option<Ticks>,
     /// Prefetchers saw it coming.
     pub(crate) followed: bool,
@@ -222,10 +222,15 @@ impl Hardware {
             no
         };
         let taken = if self.atomics.has(line) {
-            self.taken(worker, touch, line, &access, passed, latency)
+            self.taken(worker, touch, line, &access, passed + walk, latency)
         } else {
             None
         };
+        let part = match taken {
+            Some((_, true)) => Part::Handovers,
+            _ => part,
+        };
+        let taken = taken.map(|(when, _)| when);
         Line { line, passed, latency, walk, stream, fault, part, taken, followed }
     }
 
@@ -265,7 +270,9 @@ impl Hardware {
         }
     }
 
-    /// `worker` touches a line of atomics: when it has it, where it takes it from others.
+    /// `worker` touches a line of atomics, which sets out when the wires have `passed` it on, and
+    /// its page is found. If its core waits for the line until it has it: until when, and whether
+    /// another worker has used it before.
     #[cold]
     fn taken(
         &mut self,
@@ -275,21 +282,27 @@ impl Hardware {
         access: &Access,
         passed: Ticks,
         latency: Ticks,
-    ) -> Option<Ticks> {
+    ) -> Option<(Ticks, bool)> {
         self.atomics.note(worker, line);
+        if !self.awaits(touch, line, access) {
+            return None;
+        }
         let own = matches!(access.found, Found::Own(cluster) if self.level(cluster).private);
-        (touch.write && (access.invalidated || !own)).then(|| {
-            // Of a sample they are hot lines, each of which stands for itself only.
-            let way = self.way(worker, line, own, self.one(latency));
-            self.atomics.take(line, passed, way)
-        })
+        // Of a sample they are hot lines, each of which stands for itself only.
+        let latency = self.one(latency);
+        let from = self.atomics.common(worker, line);
+        let way = from.map_or(latency, |(cluster, other)| {
+            let way = if own { self.handover(worker, other, cluster) } else { latency };
+            way.max(self.atomics.handed(cluster))
+        });
+        Some((self.atomics.take(line, passed, way), from.is_some()))
     }
 
-    /// How long the line of atomics is on its way to `worker`, which writes it.
-    fn way(&mut self, worker: WorkerId, line: u32, own: bool, latency: Ticks) -> Ticks {
-        let Some((cluster, other)) = self.atomics.common(worker, line) else { return latency };
-        let way = if own { self.handover(worker, other, cluster) } else { latency };
-        way.max(self.atomics.handed(cluster))
+    /// Whether the touch is an atomic read-modify-write for which the core waits until it has the
+    /// line: one that others have, or that is not in the core's own caches.
+    pub(crate) fn awaits(&self, touch: Touch, line: u32, access: &Access) -> bool {
+        let own = matches!(access.found, Found::Own(cluster) if self.level(cluster).private);
+        touch.write && (access.invalidated || !own) && self.atomics.has(line)
     }
 
     /// How long one line is on its way to `worker` that `other` has written, whatever the lines of

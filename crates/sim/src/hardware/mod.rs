@@ -136,7 +136,11 @@ impl Hardware {
         let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
         let cores: Vec<_> = machine.workers().iter().map(core).collect();
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
-        let fault = Ticks::fractional(faults * machine.prices.fault);
+        // Of a program's pages a sample may have touches in some only.
+        let pages = sample.map_or(1.0, |sample| {
+            f64::from(program.lines() / PAGE_LINES) / f64::from(sample.pages().max(1))
+        });
+        let fault = Ticks::fractional(faults * machine.prices.fault * pages.max(1.0));
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         let frames = PageFrames::new(machine, lines, longer, each, seed);
         let physical = frames.as_ref().map_or(lines, PageFrames::lines);

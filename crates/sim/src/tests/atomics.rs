@@ -1,9 +1,9 @@
-use befit_machine::WorkerId;
+use befit_machine::{Machine, WorkerId};
 use befit_program::StrandId;
 use befit_sched::SchedulerKind;
 
 use super::{machine, program, simulate, task};
-use crate::{clock::Ticks, execution::Execution, hardware::Hardware};
+use crate::{Outcome, Part, clock::Ticks, execution::Execution, hardware::Hardware};
 
 const CORES: &str =
     "(steal=20) l3:1(size=1048576 latency=40) core:CORES l1:1(size=32768 latency=4) pu:1";
@@ -43,6 +43,40 @@ fn a_common_word_is_changed_once_for_each_way_of_its_line() {
 #[test]
 fn a_word_that_one_worker_changes_costs_nothing_more() {
     about(each(1, 200, true), 400.0);
+}
+
+/// One worker that adds to words in `lines` lines, one after another, twice.
+fn alone(lines: u64, machine: &str) -> Outcome {
+    let program = program(|b| {
+        (0..lines).for_each(|line| b.atomic(64 * line));
+        for line in (0..lines).chain(0..lines) {
+            b.work(10, 0, 0);
+            b.touch(64 * line, true, false);
+        }
+    });
+    simulate(&program, &machine_of(machine), SchedulerKind::Ws, 1)
+}
+
+fn machine_of(text: &str) -> Machine {
+    machine(text)
+}
+
+#[test]
+fn what_nobody_else_has_used_waits_for_memory_and_its_page_and_is_no_handover() {
+    const LINES: u64 = 4000;
+    // One line of each page, in which nothing is found again.
+    let caches = "l2:1(size=32KiB latency=14) l1:1(size=4KiB latency=4) pu:1";
+    let figures = "latency=300 parallelism=16 window=500";
+    let outcome = alone(LINES, &format!("({figures}) {caches}"));
+    let each = |outcome: &Outcome| outcome.time.0 as f64 / (2 * LINES) as f64;
+    about(each(&outcome), 10.0 + 296.0);
+    let waited = |part| outcome.account.get(part).0 as f64 / (2 * LINES) as f64;
+    assert_eq!(waited(Part::Handovers), 0.0);
+    assert!(waited(Part::Memory) + waited(Part::Strides) + waited(Part::Bandwidth) > 290.0);
+    assert_eq!(outcome.contended, []);
+    // The walk comes before it: its own cycles, and lines of tables, of which some are found.
+    let walked = alone(LINES, &format!("({figures} tlb=64 walk=60 tables=1 walks=1) {caches}"));
+    assert!(each(&walked) > each(&outcome) + 59.0, "{} {}", each(&walked), each(&outcome));
 }
 
 #[test]

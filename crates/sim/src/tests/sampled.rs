@@ -210,6 +210,31 @@ fn a_page_costs_one_fault_in_a_sample_whatever_the_length_of_its_lines() {
 }
 
 #[test]
+fn pages_with_few_lines_cost_as_much_in_a_sample() {
+    // A line of each page, at another place each time.
+    let program = program(|b| (0..2000).for_each(|i| b.touch(64 * i + i * 37 % 64, true, false)));
+    let program = with_faults(program);
+    let mut machine = machine(ONE_CORE);
+    machine.prices.fault = 500.0;
+    for sample in samples(&program, &machine, 8) {
+        let outcome = simulate_sample(&program, &sample, &machine, SchedulerKind::Ws);
+        let faults = outcome.account.get(Part::Faults).0 as f64;
+        assert!((faults / (2000.0 * 500.0) - 1.0).abs() < 0.01, "{faults}");
+    }
+}
+
+#[test]
+fn a_sample_has_a_line_of_each_page_and_of_each_run_that_is_followed() {
+    let long = machine_with_long_lines();
+    let count = |one_in| sampled::groups(&long, Bytes(64), one_in).is_some();
+    assert!(count(32) && !count(64));
+    let most = |text: &str| sampled::most(&text.parse().unwrap(), Bytes(64));
+    assert_eq!(most("(runs=64) l1:1(size=32KiB) pu:1"), 16);
+    assert_eq!(most("(runs=64) l1:1(size=32KiB line=128) pu:1"), 8);
+    assert_eq!(most("l1:1(size=32KiB) pu:1"), u32::MAX);
+}
+
+#[test]
 fn a_machine_is_divided_only_as_its_sets_allow() {
     let line = Bytes(64);
     let count = |text: &str, one_in| sampled::groups(&machine(text), line, one_in).is_some();

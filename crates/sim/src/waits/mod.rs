@@ -27,8 +27,8 @@ use crate::{account::Part, clock::Ticks, hardware::Line};
 pub(crate) struct InFlight {
     /// Operations, in the unit of the positions.
     window: u64,
-    /// Misses, the one that is waited for among them.
-    misses: u32,
+    /// For misses, the one that is waited for among them.
+    buffers: Buffers,
     /// The share of a latency after which the next line of a stream comes: 1 / lines in flight.
     stream: f64,
     /// The share of a walk after which the next one can begin: 1 / walks at once.
@@ -39,6 +39,30 @@ pub(crate) struct InFlight {
     each: u32,
     /// How long the window's operations take; 0 until the [pace](Self::at_pace) is told.
     covers: Ticks,
+}
+
+/// The miss buffers of a core. Where it has 13.8 misses in flight in the mean, these are 14, each
+/// of which is in use for 14 / 13.8 of the time that its line takes.
+#[derive(Clone, Copy, Debug)]
+struct Buffers {
+    misses: f64,
+    count: u32,
+    /// How many times as long as its line takes each is in use.
+    times: f64,
+}
+
+impl Buffers {
+    fn of(misses: f64) -> Self {
+        let misses = misses.max(1.0);
+        let count = misses.ceil();
+        Self { misses, count: count as u32, times: count / misses }
+    }
+
+    /// How long a buffer is in use for a line that takes so long.
+    #[inline]
+    fn in_use(self, line: Ticks) -> Ticks {
+        if self.times == 1.0 { line } else { Ticks((line.0 as f64 * self.times) as u64) }
+    }
 }
 
 impl InFlight {
@@ -54,7 +78,7 @@ impl InFlight {
     ) -> Self {
         Self {
             window: operations * unit,
-            misses: (misses as u32).max(1),
+            buffers: Buffers::of(misses),
             stream: 1.0 / streams.max(1.0),
             walk: 1.0 / walks.max(1.0),
             sharers: 1,
@@ -72,7 +96,7 @@ impl InFlight {
     pub(crate) fn shared_by(self, sharers: u32) -> Self {
         Self {
             window: self.window / u64::from(sharers),
-            misses: (self.misses / sharers).max(1),
+            buffers: Buffers::of(self.buffers.misses / f64::from(sharers)),
             sharers: self.sharers * u64::from(sharers),
             ..self
         }
@@ -124,6 +148,8 @@ struct Miss {
     end: u64,
     /// When it is there.
     there: Ticks,
+    /// When its buffer is free.
+    free: Ticks,
     reason: Reason,
 }
 
@@ -167,30 +193,30 @@ impl Flying {
         Some(*first)
     }
 
-    /// Gives up those that are there at `clock`, from the first on.
+    /// Gives up those whose buffers are free at `clock`, from the first on.
     #[inline]
     fn pass_first(&mut self, clock: Ticks) {
-        while self.misses.get(self.first).is_some_and(|first| first.there <= clock) {
+        while self.misses.get(self.first).is_some_and(|first| first.free <= clock) {
             self.first += 1;
         }
     }
 
-    /// Keeps those that are not there at `clock`. Without branches: which these are cannot be
+    /// Keeps those whose buffers are not free at `clock`. Without branches: which these are cannot be
     /// foreseen.
     fn keep_from(&mut self, clock: Ticks) {
         let mut kept = 0;
         for i in self.first..self.misses.len() {
             let miss = self.misses[i];
             self.misses[kept] = miss;
-            kept += usize::from(miss.there > clock);
+            kept += usize::from(miss.free > clock);
         }
         self.misses.truncate(kept);
         self.first = 0;
     }
 
-    /// Takes out the one that is there first.
-    fn take_first_there(&mut self) -> Option<Miss> {
-        let next = (self.first..self.misses.len()).min_by_key(|i| self.misses[*i].there)?;
+    /// Takes out the one whose buffer is free first.
+    fn take_first_free(&mut self) -> Option<Miss> {
+        let next = (self.first..self.misses.len()).min_by_key(|i| self.misses[*i].free)?;
         Some(self.misses.remove(next))
     }
 }
@@ -259,7 +285,7 @@ impl Waits {
             self.there = known;
             return latency;
         }
-        let wait = self.make_room(flight.misses, now.clock);
+        let wait = self.make_room(flight.buffers.count, now.clock);
         let clock = now.clock + wait;
         let mut begins = clock.max(known);
         if walk != Ticks::default() {
@@ -277,7 +303,8 @@ impl Waits {
         }
         self.covered = clock + flight.covers;
         let end = now.position + flight.window;
-        self.flying.push(Miss { end, there: self.there, reason });
+        let free = begins + flight.buffers.in_use(walk + latency);
+        self.flying.push(Miss { end, there: self.there, free, reason });
         wait
     }
 
@@ -295,8 +322,8 @@ impl Waits {
         self.flying.keep_from(clock);
         let mut free = clock;
         while self.flying.len() >= buffers as usize {
-            let Some(next) = self.flying.take_first_there() else { break };
-            (free, self.waited) = (next.there, next.reason);
+            let Some(next) = self.flying.take_first_free() else { break };
+            (free, self.waited) = (next.free, next.reason);
         }
         free.since(clock)
     }
@@ -343,8 +370,11 @@ impl Waits {
         let reason = Reason { part, line, wires, walk };
         if let Some(taken) = taken {
             let before = self.all(flight, now.clock);
-            self.waited = Reason { part: Part::Handovers, ..reason };
-            before.max(taken.since(now.clock))
+            let own = taken.since(now.clock);
+            if own > before {
+                self.waited = reason;
+            }
+            before.max(own)
         } else if latency + wires == Ticks::default() {
             self.at_hand(touch);
             Ticks::default()
@@ -381,7 +411,7 @@ impl Waits {
         let away = now.since(self.left);
         (self.until, self.covered) = (self.until + away, self.covered + away);
         for miss in &mut self.flying.misses {
-            miss.there += away;
+            (miss.there, miss.free) = (miss.there + away, miss.free + away);
         }
     }
 }

@@ -60,6 +60,21 @@ fn threads_that_share_a_core_have_a_part_of_its_window_and_of_its_buffers_each()
 }
 
 #[test]
+fn parts_of_a_buffer_count() {
+    // Lines that take 1000 ticks, and a window that holds all of them.
+    let misses: Vec<_> = (0..2000).map(|i| (i, 1000)).collect();
+    for (buffers, expected) in [(10.0, 200_000.0), (13.8, 144_928.0), (1.9, 1_052_632.0)] {
+        let flight = InFlight::new(100_000, buffers, 1.0, 1.0, 1, 1);
+        let off = time(flight, &misses) as f64 / expected - 1.0;
+        assert!(off.abs() < 0.01, "{buffers} {off}");
+    }
+    // Two threads have half of 11.5 each.
+    let flight = InFlight::new(200_000, 11.5, 1.0, 1.0, 1, 1).shared_by(2);
+    let off = time(flight, &misses) as f64 / (2_000_000.0 / 5.75) - 1.0;
+    assert!(off.abs() < 0.01, "{off}");
+}
+
+#[test]
 fn misses_that_come_evenly_take_the_longer_of_operations_and_latencies() {
     // A miss every 10 operations, so 10 of them in a window of 100.
     let misses = |latency| (0..1000).map(|i| (i * 10, latency)).collect::<Vec<_>>();

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The method of [`fit`], counted up where it changes: what other methods found is not kept.
-pub const GENERATION: u32 = 10;
+pub const GENERATION: u32 = 11;
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
 /// beyond the last it grows by the operations.
@@ -288,6 +288,7 @@ impl<'a> Serial<'a> {
                 if beyond { hardware.is_followed(worker, touch, line) } else { touch.streaming };
             self.position += stride;
             let misses = latency != Ticks::default() || access.written_back != 0;
+            let awaited = hardware.awaits(touch, line, &access);
             let dependent = touch.dependent && self.missed;
             self.missed = misses || dependent || touch.stack && self.missed;
             for (k, core) in self.cores.iter_mut().enumerate() {
@@ -304,7 +305,12 @@ impl<'a> Serial<'a> {
                 }
                 let bus = if from_memory { core.memory.read(worker, passing) } else { now.clock };
                 let reason = Reason { part: Part::Memory, line, ..Reason::default() };
-                core.clock += if followed {
+                core.clock += if awaited {
+                    let tables = (0..walk.from_memory).map(|_| core.memory.read(worker, passing));
+                    let begins = tables.last().unwrap_or(now.clock).max(bus) + walk.time;
+                    let all = core.waits.all(&flights[k], now.clock);
+                    all.max((begins + latency).since(now.clock))
+                } else if followed {
                     core.waits.stream(&flights[k], now.clock, latency, stream, bus, reason)
                 } else {
                     let latency = latency + bus.since(now.clock);

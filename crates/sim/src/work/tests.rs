@@ -1,4 +1,4 @@
-use befit_program::{Declared, ScopeId};
+use befit_program::{Declared, RawTouch, ScopeId};
 
 use super::*;
 use crate::tests::{program, task};
@@ -61,6 +61,88 @@ fn the_pace_of_each_class_comes_back_from_its_times() {
             assert!(off < 0.02, "{found} {pace} {faster} {fork} {fault}");
         }
     }
+}
+
+/// A core's time for operations of so many picoseconds is simulated, and the fit of that time is
+/// those picoseconds: both have the same waits.
+#[test]
+fn what_is_fitted_is_what_one_worker_is_charged() {
+    let host = "(mhz=1000 latency=300 bandwidth=16 parallelism=7.5 streams=20 window=50 tlb=64
+                 walk=60 inlined=0 pending=0 region=0 published=0 spawn=0 call=0 lock=0)
+                l2:1(size=256KiB latency=14) l1:1(size=32KiB latency=4) core:1 pu:1";
+    let host: Machine = host.parse().unwrap();
+    for (kind, operations) in [("reads", 40), ("writes", 40), ("atomics", 40), ("atomics", 400)] {
+        let program = program(|b| {
+            for i in 0..20_000u64 {
+                let line = i * i * 37 % 20_011;
+                b.touch(line, kind != "reads", false);
+                if kind == "atomics" {
+                    b.atomic(line);
+                }
+                b.work(operations, 0, 0);
+            }
+        });
+        let class = ClassWork { ps_per_operation: 400.0, spread: 0.0, strands: 1 };
+        let run = WorkRun {
+            host_mhz: host.mhz,
+            host_operation: host.cycles_per_operation,
+            host: host.name.clone(),
+            faults_per_page: 0.0,
+            recorded: 1.0,
+            classes: vec![Some(class); program.classes().len()],
+        };
+        let known = program.clone().with_work(run);
+        let ws = crate::Settings::new(befit_sched::SchedulerKind::Ws, 1);
+        let settings = crate::Settings { prepared: true, ..ws };
+        let time = crate::run(&known, &host, &settings, &|_| {}).unwrap().time;
+        let picoseconds = time.0 * 1000;
+        let strands = vec![Timing { picoseconds, faults: 0 }];
+        let timed = Timed { strands, total: picoseconds, faults: 0, regions: 0, process: 0 };
+        let found = fit(&program, &timed, &host, 0.0).unwrap();
+        let found = found.classes[0].unwrap().ps_per_operation;
+        assert!((found / 400.0 - 1.0).abs() < 0.02, "{kind} {operations}: {found}");
+    }
+}
+
+/// What befit has found of a program's work is kept under [`GENERATION`]. So whoever changes what is
+/// found here counts that up.
+#[test]
+fn one_generation_finds_the_same_work() {
+    let host = "(mhz=2000 latency=300 bandwidth=8 parallelism=8 streams=20 window=50 runs=16 tlb=64
+                 walk=40) l3:1(size=1MiB latency=40) l2:1(size=256KiB latency=14)
+                l1:1(size=32KiB latency=4) core:1 pu:1";
+    let mut random = 1_u64;
+    let mut line = move |lines: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % lines
+    };
+    let program = program(|b| {
+        let kinds = ["a stream", "random reads", "random writes", "a chain of few lines"];
+        for (kind, name) in (0..).zip(kinds) {
+            let place = b.place(name).unwrap();
+            b.fork_at(ScopeId(1), Declared::default(), place).unwrap();
+            for i in 0..20_000 {
+                match kind {
+                    0 => b.touch(i, i % 4 == 0, false),
+                    1 => b.touch(line(50_000), false, false),
+                    2 => b.touch(line(50_000), true, false),
+                    _ => b.touches(&[RawTouch::dependent_on_last(line(5000))]),
+                }
+            }
+            b.work(100_000, 0, 0);
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    // So long that all waits have room in it.
+    let strand = |_| Timing { picoseconds: 4_000_000_000, faults: 0 };
+    let strands: Vec<_> = (0..program.strands()).map(strand).collect();
+    let total = strands.iter().map(|strand| strand.picoseconds).sum();
+    let timed = Timed { strands, total, faults: 0, regions: 0, process: 0 };
+    let run = fit(&program, &timed, &host.parse().unwrap(), 0.0).unwrap();
+    let found: Vec<_> =
+        run.classes.iter().flatten().map(|class| class.ps_per_operation.round()).collect();
+    assert_eq!((GENERATION, &found[..]), (11, &[39998.0, 39595.0, 39617.0, 36645.0][..]));
 }
 
 #[test]

@@ -259,11 +259,11 @@ fn a_serial_phase() {
 
 #[test]
 fn a_strided_walk() {
-    // Columns of a matrix of 2048 rows of 64 lines each: eight columns a line.
+    // Columns of a matrix of 512 rows of 64 lines each: eight columns a line.
     let program = program(|b| {
         tree(b, 0, 64, &|b, column| {
             for _ in 0..8 {
-                read(b, (0..2048).map(|row| row * 64 + column), 4);
+                read(b, (0..512).map(|row| row * 64 + column), 4);
             }
         });
     });
@@ -275,7 +275,7 @@ fn pages_that_a_tlb_does_not_hold() {
     // Each task comes back again and again to one line in each of 128 pages, in no order.
     let program = program(|b| {
         tree(b, 0, 64, &|b, task| {
-            for round in 0..20 {
+            for round in 0..8 {
                 let page = |i: u64| task * 128 + (i * i * 37 + i * 11 + round) % 128;
                 read(b, (0..128).map(|i| page(i) * 64 + page(i) * 7 % 64), 4);
             }
@@ -341,7 +341,7 @@ fn oversubscription() {
     fastrand::Rng::with_seed(1).shuffle(&mut order);
     let program = program(|b| {
         tree(b, 0, 64, &|b, task| {
-            for _ in 0..30 {
+            for _ in 0..20 {
                 read(b, order.iter().map(|line| task * 512 + line), 2);
             }
         });

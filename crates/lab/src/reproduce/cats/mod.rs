@@ -32,8 +32,11 @@ const FURTHER: [(u32, u64); 7] =
 /// Repeats the study.
 pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduction, LabError> {
     let machine = request.machine_or(MACHINE)?;
-    if machine.levels().is_empty() {
-        let why = format!("{} has no caches, and this study counts their misses", machine.name);
+    if machine.levels().len() < 3 {
+        let (name, levels) = (&machine.name, machine.levels().len());
+        let has =
+            if levels == 0 { "no caches".to_owned() } else { format!("caches of {levels} levels") };
+        let why = format!("{name} has {has}, and this study counts the misses of three");
         return Err(LabError::Usage(why));
     }
     let mut study = Study {
