@@ -8,6 +8,8 @@
 //! suffers from its place throughout. And the runtimes in C++ are processes anyway.
 
 use std::{
+    env,
+    ffi::{OsStr, OsString},
     io,
     path::PathBuf,
     process::{Command, Stdio},
@@ -168,7 +170,25 @@ pub(crate) fn its_own<T>(run: Result<T, Error>) -> Result<Result<T, String>, Err
     }
 }
 
-/// Runs `command`, which runs `what`, and returns what it prints, as `read` reads it.
+/// How the names of variables begin that change what a runtime does. A run has none that the
+/// caller happens to have: every runtime has its defaults.
+const SETTINGS: [&str; 5] = ["OMP_", "KMP_", "GOMP_", "RAYON_", "BEFIT_"];
+
+/// Takes from a process those of the caller's variables, of these `names`, that are [`SETTINGS`],
+/// but for those that `command` sets itself.
+fn without_settings(command: &mut Command, names: impl Iterator<Item = OsString>) {
+    let is_setting = |name: &OsStr| {
+        let name = name.as_encoded_bytes();
+        SETTINGS.iter().any(|begin| name.starts_with(begin.as_bytes()))
+    };
+    let own: Vec<OsString> = command.get_envs().map(|(name, _)| name.to_owned()).collect();
+    for name in names.filter(|name| is_setting(name) && !own.contains(name)) {
+        command.env_remove(name);
+    }
+}
+
+/// Runs `command`, which runs `what`, without the caller's settings of runtimes, and returns what
+/// it prints, as `read` reads it.
 ///
 /// # Errors
 /// [`Error::Failed`]; [`Error::Arguments`] if the program cannot be run so on any runtime.
@@ -177,6 +197,7 @@ pub(crate) fn run_process<T>(
     what: &str,
     read: impl FnOnce(&str) -> Option<T>,
 ) -> Result<T, Error> {
+    without_settings(&mut command, env::vars_os().map(|(name, _)| name));
     let output = command.stdin(Stdio::null()).output().map_err(|e| not_started(what, &e))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     match read(&printed) {
@@ -220,6 +241,24 @@ mod tests {
             }
         }
         assert_eq!(order(0, 3), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn regression_no_run_has_the_caller_s_settings_of_a_runtime() {
+        let mut command = Command::new("peers");
+        command.env("OMP_NUM_THREADS", "2");
+        let caller =
+            ["PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND", "KMP_BLOCKTIME", "GOMP_SPINCOUNT"]
+                .into_iter()
+                .chain(["RAYON_NUM_THREADS", "BEFIT_SCHEDULER", "MY_OMP_X", "BEFITTING"]);
+        without_settings(&mut command, caller.map(OsString::from));
+        let removed = command.get_envs().filter(|(_, value)| value.is_none());
+        let removed: Vec<_> = removed.map(|(name, _)| name.to_owned()).collect();
+        let expected = ["BEFIT_SCHEDULER", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_PROC_BIND"];
+        assert_eq!(removed[..4], expected);
+        assert_eq!(removed[4..], ["RAYON_NUM_THREADS"]);
+        let kept = (OsStr::new("OMP_NUM_THREADS"), Some(OsStr::new("2")));
+        assert!(command.get_envs().any(|set| set == kept));
     }
 
     #[test]

@@ -4,6 +4,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import threading
 import time
 import tomllib
 from collections import deque
@@ -15,7 +16,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from befit import _worker
-from befit._befit import BefitError, Machine, Sweep
+from befit._befit import BefitError, Machine, Sweep, available_parallelism
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +34,10 @@ TRIES = 2
 # Sweeps that this process has open, and with them their locks.
 _open: set[Sweep] = set()
 
+# Held while a thread preloads recordings, for which it locks the simulator, and while a process is
+# forked, by whatever thread: the new one would find the simulator locked for ever.
+_preloading = threading.Lock()
+
 
 def _leave() -> None:
     """In a forked process: gives up the locks that it has inherited. It may be a worker of a pool
@@ -42,9 +47,12 @@ def _leave() -> None:
         with contextlib.suppress(RuntimeError):
             work.leave()
     _open.clear()
+    _preloading.release()
 
 
-os.register_at_fork(after_in_child=_leave)
+os.register_at_fork(
+    before=_preloading.acquire, after_in_parent=_preloading.release, after_in_child=_leave
+)
 
 
 @dataclass(frozen=True)
@@ -101,11 +109,11 @@ def sweep(
     schedulers' options may be left out.
 
     `executor` is any `concurrent.futures.Executor` whose workers have befit: a process pool, which
-    is the default, with `workers` processes; `dask.distributed.Client(...).get_executor()`;
-    `mpi4py.futures.MPIPoolExecutor()`. `workers` is how many batches it runs at a time, where it
-    does not tell. Each of them runs on `threads` threads of its worker, which share one copy of
-    the recording: give it where a worker has several cores and takes one batch at a time, as a
-    process of MPI does.
+    is the default, with `workers` processes (one for each CPU that this one may use);
+    `dask.distributed.Client(...).get_executor()`; `mpi4py.futures.MPIPoolExecutor()`. `workers` is
+    how many batches it runs at a time, where it does not tell. Each of them runs on `threads`
+    threads of its worker, which share one copy of the recording: give it where a worker has several
+    cores and takes one batch at a time, as a process of MPI does.
 
     The table is the same, byte by byte, whatever the engine, the number of its workers and the
     order in which they finish. Until it is complete, what is done stands in the folder `OUT.sweep`:
@@ -196,7 +204,8 @@ class _Engine:
         self.workers = workers or _workers(executor)
         if self.own and self.pending:
             # Before the workers are forked, which then share it.
-            work.preload()
+            with _preloading:
+                work.preload()
         self.executor = executor or self.pool()
 
     def pool(self) -> Executor:
@@ -351,7 +360,7 @@ class _Engine:
 def _workers(executor: Executor | None) -> int:
     """How many batches an engine runs at a time."""
     if executor is None:
-        return len(os.sched_getaffinity(0))
+        return available_parallelism()
     for name in ("_max_workers", "num_workers"):
         number = getattr(executor, name, None)
         if isinstance(number, int) and number > 0:
@@ -360,7 +369,7 @@ def _workers(executor: Executor | None) -> int:
     if client is not None:  # Dask's
         threads: dict[str, int] = client.nthreads()
         return max(1, sum(threads.values()))
-    return len(os.sched_getaffinity(0))
+    return available_parallelism()
 
 
 def _plain(grid: Any) -> Any:

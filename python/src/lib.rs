@@ -5,6 +5,7 @@ mod build_output;
 mod error;
 mod html;
 mod machine;
+mod number;
 mod outcome;
 mod plan;
 mod recording;
@@ -23,7 +24,7 @@ mod _befit {
         outcome::PyOutcome,
         plan::{compare_json, schedulers, simulate, sizes_json},
         recording::{PyRecording, kernels, record},
-        sweep::{PySweep, merge, run_batch},
+        sweep::{PySweep, available_parallelism, merge, run_batch},
     };
 
     #[pymodule_init]

@@ -3,7 +3,7 @@
 use befit_machine::{ClusterId, Machine};
 use pyo3::prelude::*;
 
-use crate::{error::value, html};
+use crate::{error::value, html, number};
 
 /// A machine to simulate: a tree of caches.
 ///
@@ -27,10 +27,10 @@ impl PyMachine {
     #[pyo3(signature = (spec, *, sockets=None, cores=None, bandwidth=None, shrink=1))]
     fn new(
         spec: &str,
-        sockets: Option<u32>,
-        cores: Option<u32>,
-        bandwidth: Option<u32>,
-        shrink: u32,
+        #[pyo3(from_py_with = number::sockets)] sockets: Option<u32>,
+        #[pyo3(from_py_with = number::cores)] cores: Option<u32>,
+        #[pyo3(from_py_with = number::bandwidth)] bandwidth: Option<u32>,
+        #[pyo3(from_py_with = number::shrink)] shrink: u32,
     ) -> PyResult<Self> {
         let machine =
             befit_sweep::vary(spec, [sockets, cores, bandwidth], shrink).map_err(value)?;

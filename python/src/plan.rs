@@ -11,6 +11,7 @@ use crate::{
     detached,
     error::{lab, other, value},
     machine::MachineArg,
+    number,
     outcome::PyOutcome,
     recording::PyRecording,
 };
@@ -34,7 +35,7 @@ fn chosen(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
 ///
 /// The same arguments give the same outcome. `options` are those of the schedulers: `sigma`, `mu`
 /// (shares from 0 to 1), `counting`, `nearness`, `branching`, `boundary`. Other threads run
-/// meanwhile. Raises `ValueError` for a machine, scheduler or option that cannot be, and
+/// meanwhile. Raises `ValueError` for a machine, scheduler, seed or option that cannot be, and
 /// `BefitError` if the simulation fails.
 #[pyfunction]
 #[pyo3(signature = (recording, machine, scheduler, seed=1, **options))]
@@ -43,7 +44,7 @@ pub(crate) fn simulate(
     recording: &PyRecording,
     machine: MachineArg,
     scheduler: &str,
-    seed: u64,
+    #[pyo3(from_py_with = number::seed)] seed: u64,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyOutcome> {
     let machine = machine.machine()?;
@@ -66,7 +67,7 @@ pub(crate) fn compare_json(
     recording: &PyRecording,
     machines: Vec<MachineArg>,
     schedulers: Vec<String>,
-    seeds: Option<u32>,
+    #[pyo3(from_py_with = number::seeds)] seeds: Option<u32>,
     sample: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<String> {
@@ -106,7 +107,7 @@ pub(crate) fn sizes_json(
     recording: &PyRecording,
     machine: MachineArg,
     sigma: Option<f64>,
-    worst: usize,
+    #[pyo3(from_py_with = number::worst)] worst: usize,
 ) -> PyResult<String> {
     let machine = machine.machine()?.machine;
     let options =

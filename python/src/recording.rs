@@ -10,7 +10,7 @@ use crate::{
     build_output::BuildOutput,
     detached,
     error::{other, value},
-    html,
+    html, number,
 };
 
 /// A recorded program, from a file of `befit record` or of `save`.
@@ -137,8 +137,8 @@ fn alone(recorded: &str, other: &str, arguments: &[(&str, bool)]) -> PyResult<()
 /// `calibrate` operations take what the machine says. `sizes` as of `Recording`.
 ///
 /// Takes as long as cargo does, then about ten times as long as the program. Raises `ValueError`
-/// for a kernel or manifest that does not exist, and for an argument of the one with the other, and
-/// `BefitError` if it cannot be built or run.
+/// for a kernel or manifest that does not exist, for a number that cannot be, and for an argument
+/// of the one with the other, and `BefitError` if it cannot be built or run.
 #[pyfunction]
 #[pyo3(signature = (kernel=None, *, n=None, data_seed=None, shrink=None, manifest_path=None,
     package=None, bin=None, example=None, arguments=vec![], sizes=None, fresh=false,
@@ -147,9 +147,9 @@ fn alone(recorded: &str, other: &str, arguments: &[(&str, bool)]) -> PyResult<()
 pub(crate) fn record(
     py: Python<'_>,
     kernel: Option<String>,
-    n: Option<u64>,
-    data_seed: Option<u64>,
-    shrink: Option<u32>,
+    #[pyo3(from_py_with = number::n)] n: Option<u64>,
+    #[pyo3(from_py_with = number::data_seed)] data_seed: Option<u64>,
+    #[pyo3(from_py_with = number::shrink_if_given)] shrink: Option<u32>,
     manifest_path: Option<PathBuf>,
     package: Option<String>,
     bin: Option<String>,

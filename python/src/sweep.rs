@@ -121,6 +121,13 @@ pub(crate) fn run_batch<'py>(
     Ok((PyBytes::new(py, &result.to_bytes()), result.seconds, result.missing))
 }
 
+/// How many threads this process can have at work: within its affinity mask, and the quota of CPU
+/// time of its control groups.
+#[pyfunction]
+pub(crate) fn available_parallelism() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
 /// Puts the tables of all shards of a sweep together: the same bytes as of the sweep in one go.
 ///
 /// Returns the number of rows. Raises `ValueError` where shards are missing, there twice, or of

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import befit
+from befit import _befit
 
 
 def test_a_machine_is_a_preset_or_a_synthetic_string_and_may_be_varied() -> None:
@@ -88,6 +89,35 @@ def test_what_cannot_be_is_a_value_error_that_says_what_can(
         befit.simulate(recording, machine, scheduler, **options)
 
 
+@pytest.mark.parametrize("number", [-1, 2**32, 2**64, -(2**70)])
+def test_regression_numbers_that_cannot_be_are_value_errors(
+    recording: befit.Recording, number: int
+) -> None:
+    for name in ("sockets", "cores", "bandwidth", "shrink"):
+        with pytest.raises(ValueError, match=f"^{name} is negative or too large"):
+            befit.Machine("xeon-7560", **{name: number})
+    with pytest.raises(ValueError, match="^seeds is negative or too large"):
+        befit.compare(recording, seeds=number)
+    with pytest.raises(ValueError, match="^shrink is negative or too large"):
+        befit.record("rrm", shrink=number)
+    large = number if number < 0 else number * 2**32
+    with pytest.raises(ValueError, match="^seed is negative or too large"):
+        befit.simulate(recording, "xeon-7560", "ws", seed=large)
+    with pytest.raises(ValueError, match="^n is negative or too large"):
+        befit.record("rrm", n=large)
+    with pytest.raises(ValueError, match="^worst is negative or too large"):
+        befit.sizes(recording, worst=large)
+
+
+def test_regression_a_shrink_of_0_is_refused() -> None:
+    with pytest.raises(ValueError, match="shrink: at least 1"):
+        befit.Machine("xeon-7560", shrink=0)
+    with pytest.raises(ValueError, match="shrink: at least 1"):
+        befit.record("rrm", shrink=0)
+    with pytest.raises(TypeError, match="argument 'shrink'"):
+        befit.Machine("xeon-7560", shrink="2")  # type: ignore[arg-type]
+
+
 def test_files_that_are_no_recordings_are_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no such recording"):
         befit.Recording(tmp_path / "none.befit")
@@ -120,8 +150,8 @@ def test_other_threads_run_during_a_simulation(recording: befit.Recording) -> No
     counted, done = 0, threading.Event()
 
     def simulate() -> None:
-        for seed in range(20):
-            befit.simulate(recording, "xeon-7560", "ws", seed=seed)
+        # One call: between several, others run in any case.
+        _befit.compare_json(recording, ["xeon-7560"], ["ws"], 20, "off")
         done.set()
 
     thread = threading.Thread(target=simulate)

@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,8 @@ import pandas as pd
 import pytest
 
 import befit
-from befit import _worker
+from befit import _sweep, _worker
+from befit._befit import available_parallelism
 
 
 def grid(file: str, seeds: int = 5) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def test_a_sweep_has_the_figures_of_single_simulations(file: str) -> None:
     report = befit.sweep(grid(file))
     table = report.table()
     assert (report.simulations, report.simulated, report.failed, len(table)) == (40, 40, {}, 40)
-    assert report.workers == len(os.sched_getaffinity(0)) and report.recordings_sent == 0
+    assert report.workers == available_parallelism() and report.recordings_sent == 0
     row = table.iloc[7]
     options = {"sigma": row["sigma"]}
     recording = befit.Recording(file)
@@ -65,6 +67,32 @@ def test_every_engine_order_and_number_of_workers_gives_the_same_bytes(file: str
     whole = Path("own.parquet").read_bytes()
     for name in ("threads", "dask", "three", "reversed", "merged"):
         assert Path(f"{name}.parquet").read_bytes() == whole, name
+
+
+def test_the_default_pool_has_a_process_for_each_cpu_that_may_be_used() -> None:
+    assert 1 <= available_parallelism() <= len(os.sched_getaffinity(0))
+
+
+def test_regression_no_process_is_forked_while_a_recording_is_preloaded() -> None:
+    forked = threading.Event()
+
+    def fork() -> None:
+        process = multiprocessing.get_context("fork").Process(target=_preloads)
+        process.start()
+        forked.set()
+        process.join()
+
+    thread = threading.Thread(target=fork)
+    with _sweep._preloading:
+        thread.start()
+        assert not forked.wait(0.2)
+    thread.join(30)
+    assert forked.is_set() and not thread.is_alive()
+
+
+def _preloads() -> None:
+    with _sweep._preloading:
+        pass
 
 
 def test_a_sweep_that_is_complete_is_not_run_again_and_may_grow(file: str) -> None:

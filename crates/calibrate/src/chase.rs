@@ -15,10 +15,10 @@ pub(crate) const LINE: usize = 64;
 /// Bytes of an ordinary page.
 pub(crate) const PAGE: usize = 4096;
 
-/// A buffer of `bytes` zeros whose pages have been provided: such as any program gets, or huge ones
-/// if they are wanted and to be had.
+/// A buffer of `bytes` zeros whose pages have been provided, near the CPU that this runs on: such
+/// as any program gets, or huge ones if they are wanted and to be had.
 pub(crate) fn buffer(bytes: usize, huge: bool) -> Result<MmapMut, CalibrateError> {
-    let mut map = MmapMut::map_anon(bytes).map_err(CalibrateError::Memory)?;
+    let mut map = untouched(bytes)?;
     #[cfg(target_os = "linux")]
     if huge {
         // Refused by kernels without huge pages: ordinary ones remain.
@@ -26,8 +26,19 @@ pub(crate) fn buffer(bytes: usize, huge: bool) -> Result<MmapMut, CalibrateError
     }
     #[cfg(not(target_os = "linux"))]
     let _ = huge;
-    map.chunks_mut(PAGE).for_each(|page| page[0] = 0);
+    touch(&mut map);
     Ok(map)
+}
+
+/// A buffer of `bytes` zeros whose pages are still to be provided.
+pub(crate) fn untouched(bytes: usize) -> Result<MmapMut, CalibrateError> {
+    MmapMut::map_anon(bytes).map_err(CalibrateError::Memory)
+}
+
+/// Has the pages of a part of a buffer provided: where there are several memories, from the one
+/// near the CPU that this runs on.
+pub(crate) fn touch(part: &mut [u8]) {
+    part.chunks_mut(PAGE).for_each(|page| page[0] = 0);
 }
 
 /// A word of `buffer`, which is zero as all of it is; the optimiser does not know.

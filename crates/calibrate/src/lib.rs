@@ -20,6 +20,8 @@
 //! it.
 
 #[cfg(feature = "measure")]
+mod at_once;
+#[cfg(feature = "measure")]
 mod chase;
 mod claims;
 #[cfg(feature = "measure")]

@@ -14,7 +14,7 @@ pub fn calibrate(
 ) -> Result<Calibration, CalibrateError> {
     let machine = Host::here().detect()?;
     let before = pin::affinity();
-    let found = Rounds::new(machine)?.measure(effort, progress);
+    let found = Rounds::new(machine).and_then(|rounds| rounds.measure(effort, progress));
     pin::restore(&before);
     found
 }

@@ -1,30 +1,53 @@
 //! The buffers in which memory is measured: how large they may be, and what caches have of them.
 
+use std::fs;
+
+use befit_machine::{ControlGroup, control_groups};
+
 use crate::CalibrateError;
 
 /// A buffer has so many bytes at least: caches hold little of it.
 pub(crate) const LEAST: u64 = 64 << 20;
 
-/// There are two buffers: one of ordinary pages, and one of huge ones.
-const BUFFERS: u64 = 2;
+/// A buffer has no more bytes than that, if caches do not call for more.
+const USUAL: u64 = 2 << 30;
+
+/// The bytes that a buffer should have, where all last-level caches together have `all`, and one of
+/// them has `one`: threads under all of them stream from memory then, and few loads of one thread
+/// hit.
+pub(crate) fn wanted(all: u64, one: u64) -> u64 {
+    (2 * all).max(4 * one).min(USUAL.max(2 * all)).max(LEAST)
+}
 
 /// The bytes that the system can give without taking any from other programs, where it says so:
 /// of the machine, and of the container.
 pub(crate) fn available() -> Option<u64> {
-    let read = |file: &str| std::fs::read_to_string(file).ok();
-    let of_machine = || field(&read("/proc/meminfo")?, "MemAvailable:")?.checked_mul(1024);
-    let of_container = || {
-        let group = |file: &str| read(&format!("/sys/fs/cgroup/{file}"));
-        of_group(&group("memory.max")?, &group("memory.current")?, &group("memory.stat")?)
+    let of_machine = || {
+        let text = fs::read_to_string("/proc/meminfo").ok()?;
+        field(&text, "MemAvailable:")?.checked_mul(1024)
     };
-    of_machine().into_iter().chain(of_container()).min()
+    let groups = control_groups("memory");
+    of_machine().into_iter().chain(groups.iter().filter_map(of_group)).min()
+}
+
+/// The bytes that a control group's limit leaves, where it has one.
+fn of_group(group: &ControlGroup) -> Option<u64> {
+    let read = |file: &str| fs::read_to_string(group.folder.join(file)).ok();
+    let (limit, used, stat) = if group.is_version_2 {
+        ("memory.max", "memory.current", "memory.stat")
+    } else {
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
+    };
+    left(&read(limit)?, &read(used)?, &read(stat)?)
 }
 
 /// The bytes that a limit leaves, where there is one: what is used but for the cache of files,
 /// which gives way.
-fn of_group(limit: &str, used: &str, stat: &str) -> Option<u64> {
+fn left(limit: &str, used: &str, stat: &str) -> Option<u64> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
-    let files = ["inactive_file ", "active_file "].map(|name| field(stat, name).unwrap_or(0));
+    // Version 1 counts a group's own files apart from those of all groups below it.
+    let of_all = |name: &str| field(stat, &format!("total_{name}")).or_else(|| field(stat, name));
+    let files = ["inactive_file ", "active_file "].map(|name| of_all(name).unwrap_or(0));
     Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(files.iter().sum())))
 }
 
@@ -34,25 +57,33 @@ fn field(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// The bytes of a buffer: those that are `wanted`, or fewer where both buffers would take more than
-/// three quarters of what is `available`.
+/// The bytes of each of so many `buffers`: those that are `wanted`, or fewer where all of them
+/// would take more than three quarters of what is `available`.
 ///
 /// # Errors
-/// [`CalibrateError::TooLittle`] where that is less than [`LEAST`], or than twice the `cache`: most
-/// loads would hit.
+/// [`CalibrateError::TooLittle`] where that is less than [`LEAST`], or than twice the `caches`:
+/// most loads would hit.
 pub(crate) fn buffer(
     wanted: u64,
-    cache: u64,
+    caches: u64,
+    buffers: u64,
     available: Option<u64>,
 ) -> Result<usize, CalibrateError> {
     let Some(available) = available else { return Ok(wanted as usize) };
-    let (least, most) = (wanted.min(LEAST.max(2 * cache)), available / 4 * 3 / BUFFERS);
+    let (least, most) = (wanted.min(LEAST.max(2 * caches)), available / 4 * 3 / buffers);
     if most < least {
-        let needed = (least * BUFFERS).div_ceil(3) * 4;
+        let needed = (least * buffers).div_ceil(3) * 4;
         return Err(CalibrateError::TooLittle { needed, available });
     }
     // Whole pages.
     Ok((wanted.min(most) >> 12 << 12) as usize)
+}
+
+/// The memory near a CPU, where the system tells it: its NUMA node.
+pub(crate) fn node(cpu: u32) -> Option<u32> {
+    let folder = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
+    let number = |name: &str| name.strip_prefix("node")?.parse().ok();
+    folder.flatten().find_map(|entry| number(entry.file_name().to_str()?))
 }
 
 /// What the last-level cache has of a buffer after random loads.
@@ -92,15 +123,30 @@ mod tests {
     #[test]
     fn buffers_take_no_more_than_three_quarters_of_the_memory_there_is() {
         let (gib, mib) = (1 << 30, 1 << 20);
-        assert_eq!(buffer(2 * gib, 8 * mib, None).unwrap(), 2 << 30);
-        assert_eq!(buffer(2 * gib, 8 * mib, Some(8 * gib)).unwrap(), 2 << 30);
-        assert_eq!(buffer(2 * gib, 8 * mib, Some(gib)).unwrap(), 384 << 20);
-        assert_eq!(buffer(LEAST, 8 * mib, Some(171 * mib)).unwrap(), 64 << 20);
-        let error = |cache| buffer(2 * gib, cache, Some(100 * mib)).unwrap_err().to_string();
+        assert_eq!(buffer(2 * gib, 8 * mib, 2, None).unwrap(), 2 << 30);
+        assert_eq!(buffer(2 * gib, 8 * mib, 2, Some(8 * gib)).unwrap(), 2 << 30);
+        assert_eq!(buffer(2 * gib, 8 * mib, 2, Some(gib)).unwrap(), 384 << 20);
+        assert_eq!(buffer(2 * gib, 8 * mib, 3, Some(gib)).unwrap(), 256 << 20);
+        assert_eq!(buffer(LEAST, 8 * mib, 2, Some(171 * mib)).unwrap(), 64 << 20);
+        let error = |caches| buffer(2 * gib, caches, 2, Some(100 * mib)).unwrap_err().to_string();
         let said =
             |needed| format!("measuring needs {needed} MiB of free memory, and there are 100 MiB");
         assert_eq!(error(8 * mib), said(171));
         assert_eq!(error(96 * mib), said(512));
+    }
+
+    #[test]
+    fn regression_a_buffer_is_twice_all_last_level_caches_though_that_is_more_than_usual() {
+        let mib = 1 << 20;
+        assert_eq!(wanted(8 * mib, 8 * mib), LEAST);
+        assert_eq!(wanted(32 * mib, 32 * mib), 128 * mib);
+        assert_eq!(wanted(256 * mib, 32 * mib), 512 * mib);
+        assert_eq!(wanted(1024 * mib, 1024 * mib), USUAL);
+        assert_eq!(wanted(2304 * mib, 96 * mib), 4608 * mib);
+        // What memory there is must hold so much, or the threads would stream from caches.
+        let least = wanted(256 * mib, 32 * mib);
+        assert!(buffer(least, 256 * mib, 2, Some(1360 * mib)).is_err());
+        assert_eq!(buffer(least, 256 * mib, 2, Some(1366 * mib)).unwrap(), 512 << 20);
     }
 
     #[test]
@@ -109,8 +155,30 @@ mod tests {
         assert_eq!(field(text, "MemAvailable:"), Some(2048));
         assert_eq!(field("MemTotal: 1 kB\n", "MemAvailable:"), None);
         let stat = "anon 5\ninactive_file 30\nactive_file 10\n";
-        assert_eq!(of_group("100\n", "60\n", stat), Some(80));
-        assert_eq!(of_group("max\n", "60\n", stat), None);
-        assert_eq!(of_group("100\n", "120\n", ""), Some(0));
+        assert_eq!(left("100\n", "60\n", stat), Some(80));
+        assert_eq!(left("max\n", "60\n", stat), None);
+        assert_eq!(left("100\n", "120\n", ""), Some(0));
+        let stat = "inactive_file 1\nactive_file 2\ntotal_inactive_file 20\ntotal_active_file 10\n";
+        assert_eq!(left("100\n", "60\n", stat), Some(70));
+    }
+
+    #[test]
+    fn regression_the_limit_of_a_group_is_read_in_both_versions() {
+        let folder = std::env::temp_dir().join(format!("befit-groups-{}", std::process::id()));
+        let write = |files: [(&str, &str); 3]| {
+            fs::create_dir_all(&folder).unwrap();
+            files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+        };
+        write([("memory.max", "100\n"), ("memory.current", "60\n"), ("memory.stat", "anon 60\n")]);
+        write([
+            ("memory.limit_in_bytes", "300\n"),
+            ("memory.usage_in_bytes", "100\n"),
+            ("memory.stat", "cache 0\n"),
+        ]);
+        let of = |is_version_2| of_group(&ControlGroup { folder: folder.clone(), is_version_2 });
+        let found = [of(true), of(false)];
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, [Some(40), Some(200)]);
+        assert_eq!(of(true), None, "it is not there");
     }
 }

@@ -38,11 +38,11 @@ pub(crate) fn counted(places: &[Place]) -> (Vec<bool>, f64) {
     if share == 0.0 { (vec![true; counted.len()], share) } else { (counted, share) }
 }
 
-/// The samples of the rounds that count, of one a round; NaN stands for one that was not had.
-pub(crate) fn of_counted(samples: &[f64], counted: &[bool]) -> Vec<f64> {
+/// Of samples, of one a round, those of the rounds that count; NaN stands for one that was not had.
+pub(crate) fn of_counted(samples: &[f64], counted: &[bool]) -> Vec<Option<f64>> {
     let counts = |at: usize| counted.get(at).copied().unwrap_or(true);
-    let samples = samples.iter().enumerate().filter(|(at, sample)| counts(*at) && !sample.is_nan());
-    samples.map(|(_, sample)| *sample).collect()
+    let samples = samples.iter().copied().enumerate();
+    samples.map(|(at, sample)| (counts(at) && !sample.is_nan()).then_some(sample)).collect()
 }
 
 #[cfg(test)]
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn a_sample_counts_with_its_own_round_though_rounds_before_it_had_none() {
         let samples = [f64::NAN, 2.0, 3.0, f64::NAN];
-        assert_eq!(of_counted(&samples, &[true, false, true, true]), [3.0]);
-        assert_eq!(of_counted(&samples, &[true, false, false, true]), [0.0; 0]);
-        assert_eq!(of_counted(&samples, &[]), [2.0, 3.0]);
+        assert_eq!(of_counted(&samples, &[true, false, true, true]), [None, None, Some(3.0), None]);
+        assert_eq!(of_counted(&samples, &[true, false, false, true]), [None; 4]);
+        assert_eq!(of_counted(&samples, &[]), [None, Some(2.0), Some(3.0), None]);
     }
 }

@@ -5,8 +5,6 @@ mod pairs;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Barrier,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -16,6 +14,7 @@ use memmap2::MmapMut;
 
 use crate::{
     CalibrateError, Calibration, Effort, Figure, LevelFound,
+    at_once::at_once,
     chase::{self, All, OneAPage, PAGE},
     core, forks,
     memory::{self, Warm},
@@ -24,6 +23,11 @@ use crate::{
     place::{self, Place, counted},
     prices,
 };
+
+/// What each of several threads does with its part of a buffer.
+type Stream = fn(&mut [u8]);
+const READ: Stream = |part| _ = chase::read(part);
+const UPDATE: Stream = |part| _ = chase::update(part);
 
 /// Misses of a sample: some milliseconds.
 const MISSES: u32 = 16_000;
@@ -51,6 +55,8 @@ pub(crate) struct Rounds {
     /// Pools whose tasks have all had their first memory. They live, so that it stays theirs.
     used: Vec<ThreadPool>,
     cpus: Vec<u32>,
+    /// The memory near each of `cpus`, where the system tells it.
+    nodes: Vec<Option<u32>>,
     /// The rounds that have begun.
     round: u64,
     /// The last seed that was used: two stretches that share one load the same lines.
@@ -77,13 +83,20 @@ impl Rounds {
         let outermost = machine.clusters().iter().filter(|c| c.depth == 1);
         let all: u64 = outermost.filter_map(|c| c.cache).map(|c| c.size.0).sum();
         let last = caches.last().map_or(0, |c| c.size.0);
-        let wanted = (2 * all).max(4 * last).clamp(memory::LEAST, 2 << 30);
-        let most = memory::buffer(wanted, last, memory::available())?;
+        let cpus: Vec<u32> = machine.workers().iter().filter_map(|w| w.os_index).collect();
+        let nodes: Vec<_> = cpus.iter().map(|cpu| memory::node(*cpu)).collect();
+        // One of ordinary pages, one of huge ones, and for a time one near all threads.
+        let buffers = 2 + u64::from(is_across(&nodes, cpus.len()));
+        let wanted = memory::wanted(all, last);
+        let most = memory::buffer(wanted, all, buffers, memory::available())?;
         let sizes = (0..)
             .map(|i| (4096.0 * 2_f64.powf(f64::from(i) / 2.0)) as usize / 64 * 64)
             .take_while(|s| *s <= most)
             .collect::<Vec<_>>();
-        let cpus = machine.workers().iter().filter_map(|w| w.os_index).collect();
+        // Its thread is not to have this one's pin.
+        let pool = prices::pool()?;
+        // So that the buffers lie near the first core, where they are measured.
+        cpus.first().copied().into_iter().for_each(pin);
         Ok(Self {
             ordinary: chase::buffer(most, false)?,
             huge: chase::buffer(most, true)?,
@@ -91,7 +104,7 @@ impl Rounds {
             paged: Vec::new(),
             reads: vec![Vec::new(); caches.len()],
             copies: vec![Vec::new(); caches.len()],
-            pool: prices::pool()?,
+            pool,
             used: Vec::new(),
             samples: BTreeMap::new(),
             bandwidth: BTreeMap::new(),
@@ -103,6 +116,7 @@ impl Rounds {
             caches,
             sizes,
             cpus,
+            nodes,
         })
     }
 
@@ -210,7 +224,7 @@ impl Rounds {
             self.reads[at].push(mean(&|set| chase::read(set)));
             self.copies[at].push(mean(&chase::copy));
         }
-        self.streams();
+        self.streams()?;
         self.note("lock", prices::lock());
         let call = prices::call(&self.machine, self.round);
         self.note("call", call);
@@ -290,12 +304,16 @@ impl Rounds {
         }
     }
 
-    fn streams(&mut self) {
-        let part = self.ordinary.len().min(64 << 20);
-        let from = self.round as usize % (self.ordinary.len() / part) * part;
-        let read = chase::read(&self.ordinary[from..from + part]);
-        let copy = chase::copy(&mut self.ordinary[from..from + part]);
-        let update = chase::update(&mut self.ordinary[from..from + part]);
+    fn streams(&mut self) -> Result<(), CalibrateError> {
+        let last = self.caches.last().map_or(0, |c| c.size.0);
+        let whole = self.ordinary.len();
+        let part = streamed(last, whole);
+        // Each has lines of its own, if there are so many: the last-level cache may keep some.
+        let round = self.round as usize;
+        let from = [0, 1, 2].map(|at| (3 * round + at) % (whole / part) * part);
+        let read = chase::read(&self.ordinary[from[0]..][..part]);
+        let copy = chase::copy(&mut self.ordinary[from[1]..][..part]);
+        let update = chase::update(&mut self.ordinary[from[2]..][..part]);
         self.note("read", read);
         self.note("copy", copy);
         self.note("update", update);
@@ -305,48 +323,34 @@ impl Rounds {
         let under = (under as usize).clamp(1, all);
         let powers = (0..).map(|i| 1 << i).take_while(|n| *n < all);
         for threads in powers.chain([under, all]).collect::<BTreeSet<_>>() {
-            let found = self.together(threads, |part| chase::read(part));
-            self.bandwidth.entry(threads).or_default().push(64.0 / found);
-        }
-        let both = self.together(all, chase::update);
-        self.note("bandwidth_update", 128.0 / both);
-        if under < all {
-            let both = self.together(under, chase::update);
-            self.note("link_update", 128.0 / both);
+            let is_updated = threads == under || threads == all;
+            let streams = if is_updated { &[READ, UPDATE][..] } else { &[READ] };
+            let found = self.together(threads, streams)?;
+            self.bandwidth.entry(threads).or_default().push(64.0 / found[0]);
+            if threads == all {
+                self.note("bandwidth_update", 128.0 / found[1]);
+            } else if threads == under {
+                self.note("link_update", 128.0 / found[1]);
+            }
         }
         let cpus = &self.cpus;
-        let busy = Barrier::new(all);
-        let run = |at: usize| {
-            cpus.get(at).copied().into_iter().for_each(pin);
-            busy.wait();
-            core::clock()
-        };
-        let run = &run;
-        let clocks: Vec<f64> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..all).map(|at| scope.spawn(move || run(at))).collect();
-            threads.into_iter().filter_map(|t| t.join().ok()).collect()
-        });
+        let prepare = |at: usize, (): &mut ()| cpus.get(at).copied().into_iter().for_each(pin);
+        let (clocks, _) = at_once((0..all).map(|_| ()), prepare, |()| core::clock())?;
         let mean = clocks.iter().sum::<f64>() / clocks.len().max(1) as f64;
         self.note("mhz_all", mean);
+        Ok(())
     }
 
-    /// Nanoseconds a line that `threads` threads stream together.
-    fn together(&mut self, threads: usize, stream: impl Fn(&mut [u8]) -> f64 + Sync) -> f64 {
-        let part = self.ordinary.len() / threads / 64 * 64;
-        let (barrier, cpus, stream) = (Barrier::new(threads), &self.cpus, &stream);
-        let barrier = &barrier;
-        let times: Vec<f64> = thread::scope(|scope| {
-            let started = self.ordinary.chunks_exact_mut(part).take(threads).enumerate();
-            let started = started.map(|(at, part)| {
-                scope.spawn(move || {
-                    cpus.get(at).copied().into_iter().for_each(pin);
-                    barrier.wait();
-                    stream(part)
-                })
-            });
-            started.collect::<Vec<_>>().into_iter().filter_map(|t| t.join().ok()).collect()
-        });
-        times.iter().copied().fold(0.0, f64::max) / threads as f64
+    /// Nanoseconds a line that `threads` threads stream together, of each of `streams`: each thread
+    /// has a part of the buffer, which lies in the memory near it.
+    fn together(&mut self, threads: usize, streams: &[Stream]) -> Result<Vec<f64>, CalibrateError> {
+        let mut fresh = match is_across(&self.nodes, threads) {
+            true => Some(chase::untouched(self.ordinary.len())?),
+            false => None,
+        };
+        let is_fresh = fresh.is_some();
+        let buffer = fresh.as_mut().unwrap_or(&mut self.ordinary);
+        stream_together(&self.cpus, threads, buffer, streams, is_fresh)
     }
 
     fn evaluate(self, rounds: usize) -> Calibration {
@@ -362,15 +366,13 @@ impl Rounds {
         let (counted, as_described) = self.counted(&levels, raw_memory.value);
         let counted = |samples: &[f64]| place::of_counted(samples, &counted);
         let time = |what: &str| Figure::time(&self.samples[what]);
-        let between = |what: &str| {
-            let samples = counted(self.samples.get(what)?);
-            (!samples.is_empty()).then(|| Figure::time(&samples))
-        };
+        let between = |what: &str| Figure::time_of_rounds(&counted(self.samples.get(what)?));
         let far = |what: &str| Some(Figure::time(self.samples.get(what)?));
-        let rates = |what: &str| Some(Figure::rate(&counted(self.samples.get(what)?)));
+        let rate = |samples: &[f64]| Figure::rate_of_rounds(&counted(samples));
+        let rates = |what: &str| rate(self.samples.get(what)?);
         let streamed = |(threads, samples): (&usize, &Vec<f64>)| {
-            let rate = if *threads > 1 { &counted(samples) } else { samples };
-            (*threads, Figure::rate(rate))
+            let several = if *threads > 1 { rate(samples) } else { None };
+            (*threads, several.unwrap_or_else(|| Figure::rate(samples)))
         };
         // Some of the loads hit in the last level; each includes an addition, of one cycle.
         let (full, hit) = levels.last().map_or((0.0, 0.0), |l| {
@@ -396,7 +398,8 @@ impl Rounds {
             update: time("update"),
             copy: time("copy"),
             bandwidth: self.bandwidth.iter().map(streamed).collect(),
-            bandwidth_update: Figure::rate(&counted(&self.samples["bandwidth_update"])),
+            bandwidth_update: rates("bandwidth_update")
+                .unwrap_or_else(|| Figure::rate(&self.samples["bandwidth_update"])),
             link_update: rates("link_update"),
             // Hits cost a gather next to nothing.
             gather: time("gather").map(|t| t / (1.0 - warm.hits(BEFORE_GATHER, GATHERED))),
@@ -439,5 +442,73 @@ impl Rounds {
         };
         let place = |time: &f64| Place::of(*time, shared.latency.value, memory);
         counted(&times.iter().map(place).collect::<Vec<_>>())
+    }
+}
+
+/// Bytes of a buffer of `whole` that one thread streams at a time: far more than the last-level
+/// cache of `last` bytes may have of them.
+fn streamed(last: u64, whole: usize) -> usize {
+    const LEAST: usize = 64 << 20;
+    LEAST.max(4 * last as usize).min(whole)
+}
+
+/// Whether the first so many threads have memories near them that are not all the same.
+fn is_across(nodes: &[Option<u32>], threads: usize) -> bool {
+    nodes.iter().take(threads).any(|node| *node != nodes[0])
+}
+
+/// Nanoseconds a line that `threads` threads stream together, of each of `streams`. They are pinned
+/// to the first of `cpus`. If the buffer `is_fresh`, each has the pages of its part provided first.
+fn stream_together(
+    cpus: &[u32],
+    threads: usize,
+    buffer: &mut [u8],
+    streams: &[Stream],
+    is_fresh: bool,
+) -> Result<Vec<f64>, CalibrateError> {
+    // Whole pages: each is near one thread.
+    let part = (buffer.len() / threads / PAGE).max(1) * PAGE;
+    let measured = streams.iter().enumerate().map(|(nth, stream)| {
+        let prepare = |at: usize, part: &mut &mut [u8]| {
+            cpus.get(at).copied().into_iter().for_each(pin);
+            if is_fresh && nth == 0 {
+                chase::touch(part);
+            }
+        };
+        let parts = buffer.chunks_exact_mut(part).take(threads);
+        let lines = parts.len() * part / chase::LINE;
+        let (_, time) = at_once(parts, prepare, |part| stream(part))?;
+        Ok(time.as_secs_f64() * 1e9 / lines as f64)
+    });
+    measured.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_what_one_thread_streams_is_four_times_the_last_level_cache() {
+        assert_eq!(streamed(8 << 20, 128 << 20), 64 << 20);
+        assert_eq!(streamed(384 << 20, 2 << 30), 1536 << 20);
+        assert_eq!(streamed(384 << 20, 768 << 20), 768 << 20, "memory has no more");
+    }
+
+    #[test]
+    fn threads_are_across_memories_where_one_of_them_has_another_near_it() {
+        let nodes = [Some(0), Some(0), Some(1)];
+        assert_eq!([1, 2, 3, 9].map(|n| is_across(&nodes, n)), [false, false, true, true]);
+        assert!(!is_across(&[None, None], 2));
+        assert!(!is_across(&[], 1));
+    }
+
+    #[test]
+    fn threads_that_stream_together_touch_each_its_own_part_of_a_fresh_buffer() {
+        let mut buffer = chase::untouched(8 * PAGE).unwrap();
+        let fill: Stream = |part| part.fill(1);
+        let found = stream_together(&[], 3, &mut buffer, &[READ, fill], true).unwrap();
+        assert!(found.len() == 2 && found.iter().all(|time| *time > 0.0), "{found:?}");
+        // Of eight pages each of three threads has two.
+        assert_eq!(buffer.iter().filter(|byte| **byte == 1).count(), 6 * PAGE);
     }
 }

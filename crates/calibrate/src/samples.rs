@@ -29,6 +29,32 @@ impl Figure {
         Self::new(samples, |figure| figure.quartiles.1)
     }
 
+    /// As [`Self::time`], of at most one sample a round: none of a round that does not count.
+    /// `None` where no round has one.
+    #[cfg(feature = "measure")]
+    pub(crate) fn time_of_rounds(samples: &[Option<f64>]) -> Option<Self> {
+        Self::of_rounds(samples, Self::time)
+    }
+
+    /// As [`Self::rate`], of at most one sample a round.
+    #[cfg(feature = "measure")]
+    pub(crate) fn rate_of_rounds(samples: &[Option<f64>]) -> Option<Self> {
+        Self::of_rounds(samples, Self::rate)
+    }
+
+    /// The halves are those of the rounds: of one that has no sample nothing is known, and the
+    /// figure is noisy.
+    #[cfg(feature = "measure")]
+    fn of_rounds(samples: &[Option<f64>], figure: fn(&[f64]) -> Self) -> Option<Self> {
+        let had = |samples: &[Option<f64>]| {
+            let had: Vec<f64> = samples.iter().copied().flatten().collect();
+            (!had.is_empty()).then(|| figure(&had))
+        };
+        let (first, second) = samples.split_at(samples.len().div_ceil(2));
+        let half = |samples| had(samples).map_or(0.0, |figure| figure.value);
+        Some(Self { halves: (half(first), half(second)), ..had(samples)? })
+    }
+
     fn new(samples: &[f64], what_counts: impl Fn(&Self) -> f64) -> Self {
         let of = |samples: &[f64]| {
             let mut sorted = samples.to_vec();
@@ -101,6 +127,23 @@ mod tests {
         assert_eq!((figure.value, figure.is_noisy()), (1.0, false));
         let rates = samples.map(|time| 1.0 / time);
         assert_eq!(Figure::rate(&rates).value, 1.0);
+    }
+
+    #[cfg(feature = "measure")]
+    #[test]
+    fn regression_a_half_of_the_rounds_without_a_sample_is_noisy() {
+        let one = [None, Some(2.0), None, None];
+        for figure in [Figure::time_of_rounds(&one), Figure::rate_of_rounds(&one)] {
+            let figure = figure.unwrap();
+            assert_eq!((figure.value, figure.halves), (2.0, (2.0, 0.0)));
+            assert!(figure.is_noisy());
+        }
+        // By rounds, and not by samples: three of the first half, and one of the second.
+        let three = [Some(1.0), Some(1.0), Some(1.0), None, None, Some(1.5)];
+        let figure = Figure::time_of_rounds(&three).unwrap();
+        assert_eq!((figure.value, figure.halves), (1.0, (1.0, 1.5)));
+        assert!(!Figure::time_of_rounds(&[Some(1.0), Some(1.05)]).unwrap().is_noisy());
+        assert_eq!(Figure::time_of_rounds(&[None, None]), None);
     }
 
     #[test]

@@ -141,13 +141,16 @@ impl Calibration {
         level.map_or(String::new(), |l| format!("  (claimed: {})", l.claimed / 1024))
     }
 
-    /// The calibration file: comments, then the machine as a synthetic string.
+    /// The calibration file: comments, of which one names the model of the processor here, then the
+    /// machine as a synthetic string.
     ///
     /// # Errors
     /// [`CalibrateError::Irregular`] where the machine's parts are not all equal.
     pub fn file(&self, claimed: &Machine) -> Result<String, CalibrateError> {
         let machine = self.synthetic(claimed)?;
         let mut text = String::from("# Measured by `befit calibrate`; read as `--machine host`.\n");
+        // By it another machine's file is refused.
+        text.extend(befit_machine::processor().map(|line| line + "\n"));
         for (name, f) in self.figures() {
             let mark = if f.is_noisy() { " noisy" } else { "" };
             let (low, high) = f.quartiles;
@@ -338,6 +341,13 @@ mod tests {
             assert_eq!(again.packages(), claimed.packages(), "{file}");
             assert_eq!(again.workers(), claimed.workers(), "{file}");
         }
+    }
+
+    #[test]
+    fn regression_the_file_names_the_processor_where_the_system_does() {
+        let file = found().file(&"l3:1 core:2 l1:1 pu:1".parse().unwrap()).unwrap();
+        let named = file.lines().find(|line| line.starts_with("# processor: "));
+        assert_eq!(named.map(str::to_owned), befit_machine::processor());
     }
 
     #[test]

@@ -34,9 +34,9 @@ mod vary;
 mod xml;
 
 pub use build::{MOST_OBJECTS, MachineSpec, Part};
-pub use calibration::calibration_file;
+pub use calibration::{calibration_file, processor};
 pub use error::MachineError;
-pub use host::Host;
+pub use host::{ControlGroup, Host, control_groups};
 #[cfg(feature = "hwloc")]
 pub use hwloc::detect_through_hwloc;
 pub use preset::{preset, presets};

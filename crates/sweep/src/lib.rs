@@ -37,5 +37,6 @@ pub use merge::merge;
 pub use programs::file_hash;
 pub use sweep::{Resume, Sweep};
 
-/// The version of befit, and a fingerprint of the sources that figures depend on.
+/// The version of befit, and a fingerprint of what figures depend on: its sources, and the version
+/// of the generator of random numbers.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("BEFIT_MODEL"));

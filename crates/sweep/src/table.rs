@@ -46,7 +46,7 @@ pub(crate) fn write(
     // A row that cannot be had is no failure of the file's.
     let mut missing = None;
     let written = target.commit_with(|file| {
-        let rows = rows.map_while(|row| row.map_err(|error| missing = Some(error)).ok());
+        let rows = rows.map_while(|row| row.map_err(|error| missing = Some(error)).ok()).fuse();
         write_to(file, manifest, rows).map_err(std::io::Error::other)?;
         if missing.is_some() { Err(std::io::Error::other("a row is missing")) } else { Ok(()) }
     });

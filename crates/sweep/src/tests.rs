@@ -14,7 +14,7 @@ use befit_machine::Bytes;
 use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
 use serde_json::json;
 
-use crate::{Grid, Resume, Shard, Sweep, merge, run_batch};
+use crate::{Grid, Resume, Shard, Sweep, merge, run_batch, table};
 
 const THREADS: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
@@ -98,6 +98,24 @@ fn shards_merged_are_the_bytes_of_one_go() {
     let whole = [place.path("whole.parquet")];
     assert!(error(&whole).contains("no shard"), "{}", error(&whole));
     assert!(!place.path("not").exists());
+}
+
+#[test]
+fn regression_a_part_that_lacks_rows_leaves_the_output_as_it_was() {
+    let place = Place::new();
+    let paths = ["1/2", "2/2"].map(|shard| place.path(&format!("{}.parquet", &shard[..1])));
+    place.table("1..3", Some("1/2"), "1.parquet");
+    place.table("1..3", Some("2/2"), "2.parquet");
+    let part = table::open(&paths[1]).unwrap();
+    let (manifest, mut rows) = (part.manifest.clone(), part.rows().collect::<Vec<_>>());
+    rows.pop();
+    table::write(&paths[1], &manifest, rows.into_iter()).unwrap();
+    let output = place.path("merged.parquet");
+    fs::write(&output, "an earlier table").unwrap();
+    let error = merge(&paths, &output).unwrap_err();
+    assert!(matches!(error, LabError::Failed(_)));
+    assert!(error.to_string().contains("23 rows, and the sweep 24"), "{error}");
+    assert_eq!(fs::read_to_string(&output).unwrap(), "an earlier table");
 }
 
 #[test]

@@ -144,19 +144,47 @@ where
 
 #[cfg(test)]
 mod tests {
-    /// With little optimisation rayon and chili would look slow.
+    /// With less optimisation than befit's rayon and chili would look slow.
     #[test]
     fn regression_the_peers_are_optimised_as_befit_is() {
         let manifest = include_str!("../../../Cargo.toml");
-        let profile = manifest.split_once("[profile.release.package]");
+        let profile = manifest.split_once("[profile.release.package]\n");
         let (_, profile) = profile.expect("the quickly built packages");
-        for package in ["*", "chili", "crossbeam", "ndarray", "rayon"] {
-            // TOML has the star in quotes.
-            let of_package = |line: &str| line.trim_start_matches('"').starts_with(package);
-            let set_here = profile.lines().any(of_package);
-            let set_alone = manifest.contains(&format!("[profile.release.package.{package}"))
-                || manifest.contains(&format!("[profile.release.package.\"{package}"));
-            assert!(!set_here && !set_alone, "{package} is built as befit is");
+        let (profile, _) = profile.split_once("\n[").expect("more profiles");
+        // What is set of a package, in order: TOML may have its name in quotes.
+        let set = |package: &str| {
+            let lines = profile.lines().filter_map(|line| {
+                let line = line.trim().replace('"', "");
+                let (name, setting) = line.split_once('.')?;
+                (name == package).then(|| setting.split('#').next().unwrap_or("").trim().to_owned())
+            });
+            let mut lines: Vec<_> = lines.collect();
+            lines.sort();
+            lines
+        };
+        let peers = [
+            "chili",
+            "crossbeam-deque",
+            "crossbeam-epoch",
+            "crossbeam-utils",
+            "rayon",
+            "rayon-core",
+        ];
+        let befit = set("befit");
+        assert!(!befit.is_empty());
+        // What runs on each of them, and befit's policies.
+        for package in peers.into_iter().chain(["peers", "befit-sched"]) {
+            assert_eq!(set(package), befit, "{package} is built as befit is");
+        }
+        for package in ["*", "ndarray"] {
+            assert!(set(package).is_empty(), "{package} is as all are");
+        }
+        for package in peers.into_iter().chain(["*", "ndarray", "befit"]) {
+            let alone = [
+                format!("[profile.release.package.{package}]"),
+                format!("[profile.release.package.\"{package}\"]"),
+            ];
+            assert!(alone.iter().all(|table| !manifest.contains(table)), "{package} is set here");
         }
     }
 }

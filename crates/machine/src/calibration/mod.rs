@@ -4,14 +4,15 @@
 //! ([`crate::synthetic`]). `host` detects the tree of caches, its workers within affinity mask and
 //! quota, as without the file. From the file it takes the figures: clock, memory and its wires,
 //! prices, the cost of an operation, and for each level latency and *effective* size, which may be
-//! less than what the system claims.
+//! less than what the system claims, and is never more. A comment names the processor's model. A
+//! file of another model, or of other or larger caches, is not used.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io::{self, ErrorKind, Read},
     path::{Path, PathBuf},
 };
@@ -23,6 +24,12 @@ const LARGEST_FILE: u64 = 1 << 20;
 
 /// Appended to the name of a host whose calibration file describes other caches.
 const OF_ANOTHER: &str = " (its calibration file is of other caches, and not used)";
+
+/// Appended to the name of a host whose calibration file is of another model of processor.
+const OF_ANOTHER_PROCESSOR: &str = " (its calibration file is of another processor, and not used)";
+
+/// Begins the comment of a calibration file that names the processor's model.
+const PROCESSOR: &str = "# processor: ";
 
 /// Where the calibration file of this machine lies, whether there is one or not:
 /// `$BEFIT_CALIBRATION`, else `befit/host.machine` in `$XDG_CONFIG_HOME`, else in `~/.config`.
@@ -41,24 +48,54 @@ fn file(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     Some(config.join("befit/host.machine"))
 }
 
+/// The comment line of a calibration file by which [`Machine::find`] sees that the file is of
+/// another processor than the one here: its model, where the system tells it.
+pub fn processor() -> Option<String> {
+    Some(format!("{PROCESSOR}{}", model()?))
+}
+
+/// The processor's model, where the system tells it.
+fn model() -> Option<String> {
+    model_in(&fs::read_to_string("/proc/cpuinfo").ok()?)
+}
+
+/// The model of the first processor that `/proc/cpuinfo` has, with single spaces.
+fn model_in(cpuinfo: &str) -> Option<String> {
+    let mut lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let (_, name) = lines.find(|(key, _)| key.trim() == "model name")?;
+    let words: Vec<&str> = name.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
 /// The host with the figures of its calibration file, where there is one.
 pub(crate) fn apply(host: Machine) -> Result<Machine, MachineError> {
     match calibration_file() {
-        Some(path) => from_file(host, &path),
+        Some(path) => from_file(host, &path, model),
         None => Ok(host),
     }
 }
 
-/// `host` with the figures of the file at `path`, where there is one.
-fn from_file(mut host: Machine, path: &Path) -> Result<Machine, MachineError> {
+/// `host`, whose processor is this `model`, with the figures of the file at `path`, where there is
+/// one.
+fn from_file(
+    mut host: Machine,
+    path: &Path,
+    model: impl FnOnce() -> Option<String>,
+) -> Result<Machine, MachineError> {
     let text = match text_of(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(host),
         Err(source) => return Err(MachineError::Read { path: path.to_owned(), source }),
     };
     let measured = read(path, &text, "host".to_owned())?;
-    if shape(&host) != shape(&measured) {
+    if shape(&host) != shape(&measured) || has_more(&measured, &host) {
         host.name += OF_ANOTHER;
+        return Ok(host);
+    }
+    // Files of earlier versions do not name it.
+    let of = text.lines().find_map(|line| line.strip_prefix(PROCESSOR));
+    if of.is_some_and(|of| model().is_some_and(|model| of.trim() != model)) {
+        host.name += OF_ANOTHER_PROCESSOR;
         return Ok(host);
     }
     take(&mut host, &measured);
@@ -110,6 +147,13 @@ fn read(path: &Path, text: &str, name: String) -> Result<Machine, MachineError> 
 /// The levels of the caches above the first worker, and their lines.
 fn shape(machine: &Machine) -> Vec<(Level, u64)> {
     first_path(machine).into_iter().map(|cache| (cache.level, cache.line.0)).collect()
+}
+
+/// Whether a cache above the first worker was found to be larger than the host says: of what the
+/// host has, random accesses find a part.
+fn has_more(measured: &Machine, host: &Machine) -> bool {
+    let (found, claimed) = (first_path(measured), first_path(host));
+    found.iter().zip(&claimed).any(|(found, claimed)| found.size > claimed.size)
 }
 
 fn first_path(machine: &Machine) -> Vec<Cache> {

@@ -15,7 +15,7 @@ fn calibrated(text: &str) -> Result<Machine, MachineError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host.machine");
     fs::write(&path, text).unwrap();
-    from_file(host(), &path)
+    from_file(host(), &path, || Some("Zen 4".to_owned()))
 }
 
 #[test]
@@ -42,8 +42,43 @@ fn a_file_of_other_caches_is_not_used_and_the_name_says_so() {
 }
 
 #[test]
+fn regression_a_file_that_found_more_than_a_cache_has_is_of_another_machine() {
+    let with = |l3: &str, l1: &str| {
+        let text =
+            format!("(mhz=3350) l3:1(size={l3}) core:4 l2:1(size=1MiB) l1:1(size={l1}) pu:1");
+        calibrated(&text).unwrap()
+    };
+    assert_eq!(with("32MiB", "48KiB").mhz, 3350);
+    for (l3, l1) in [("33MiB", "48KiB"), ("16MiB", "64KiB")] {
+        let m = with(l3, l1);
+        assert_eq!((m.mhz, m.calibration()), (2600, None), "{l3}, {l1}");
+        assert!(m.name.ends_with(OF_ANOTHER));
+    }
+}
+
+#[test]
+fn regression_a_file_of_another_processor_is_not_used_and_one_that_names_none_is() {
+    let line = "(mhz=3350) l3:1(size=8MiB) core:4 l2:1(size=1MiB) l1:1(size=48KiB) pu:1\n";
+    let of = |comment: &str| calibrated(&format!("# measured\n{comment}{line}")).unwrap();
+    for comment in ["", "# processor: Zen 4\n", "# processor: Zen 4 \r\n"] {
+        assert_eq!(of(comment).mhz, 3350, "{comment}");
+    }
+    let m = of("# processor: Zen 3\n");
+    assert_eq!((m.mhz, m.calibration()), (2600, None));
+    assert!(m.name.ends_with(OF_ANOTHER_PROCESSOR));
+}
+
+#[test]
+fn the_model_is_that_of_the_first_processor() {
+    let info = "processor\t: 0\nmodel\t\t: 46\nmodel name\t: Intel(R) Xeon(R) CPU     X7560\n\
+                model name\t: other\n";
+    assert_eq!(model_in(info).unwrap(), "Intel(R) Xeon(R) CPU X7560");
+    assert_eq!(model_in("processor: 0\nmodel name:\n"), None);
+}
+
+#[test]
 fn a_missing_file_is_no_error_and_a_bad_one_names_its_line() {
-    let missing = from_file(host(), Path::new("/nowhere/host.machine")).unwrap();
+    let missing = from_file(host(), Path::new("/nowhere/host.machine"), || None).unwrap();
     assert_eq!(missing, host());
     for (text, expected) in [
         ("# é\n(mhz=3000)\nl3:1 core:4 foo:1", "host.machine, line 3: `foo:1`: unknown type"),

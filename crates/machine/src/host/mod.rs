@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The workers are the online CPUs of the process's affinity mask, in the order of the caches;
-//! where a control group limits CPU time to fewer (rounded up), the first of them by number. Caches
+//! where a control group limits CPU time to fewer (rounded down), the first of them by number. Caches
 //! keep their full size even where some of the CPUs that share them are left out.
 //!
 //! Latencies and bandwidth, which Linux does not tell, are assumed ([`crate::assumed`]). Where it
@@ -25,6 +25,7 @@ mod tree;
 use std::path::PathBuf;
 
 use crate::{Machine, MachineError, MachineSpec};
+pub use quota::{ControlGroup, control_groups};
 #[cfg(feature = "xml")]
 pub(crate) use sysfs::in_model_name;
 use sysfs::{Cpu, Files};
