@@ -40,16 +40,16 @@ fn every_kernel_of_cats_is_right_under_every_scheduler_with_tiers() {
     for scheduler in [CilkA, Cats, CatsS, Cab, Hws, Mts] {
         let pool = pool(scheduler);
         for (kernel, n) in [
-            ("heat:iterations=12", 200),
-            ("heat-ub:iterations=12", 200),
-            ("sor:iterations=12", 200),
-            ("sor-ub:iterations=12", 200),
-            ("ge", 150),
-            ("ge-ub", 150),
+            ("heat:iterations=6", 64),
+            ("heat-ub:iterations=6", 64),
+            ("sor:iterations=6", 128),
+            ("sor-ub:iterations=6", 128),
+            ("ge", 80),
+            ("ge-ub", 80),
             ("mandelbrot", 100),
             ("queens", 9),
-            ("fft", 1 << 13),
-            ("ga", 8),
+            ("fft", 1 << 10),
+            ("ga", 3),
             ("knapsack", 18),
         ] {
             run(&pool, kernel, n);

@@ -4,7 +4,7 @@
 
    argv[0]'s last letter picks the order: s for sequential, r for random. */
 
-#define WORDS (1u << 17) /* 1 MiB of 8-byte words */
+#define WORDS (1u << 15) /* 256 KiB of 8-byte words */
 
 static volatile unsigned long data[WORDS] __attribute__((aligned(4096)));
 
@@ -20,7 +20,7 @@ static void sequential(void) {
 
 static void random_order(void) {
     unsigned long state = 88172645463325252ul;
-    for (int i = 0; i < 400000; i++) {
+    for (int i = 0; i < 100000; i++) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;

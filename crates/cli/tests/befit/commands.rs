@@ -23,10 +23,11 @@ fn json_has_one_result_per_machine_and_scheduler() {
         assert_eq!(result["program"], "walks");
         assert_eq!(result["command"], "walks --n 8");
         assert!((3..=20).contains(&result["seeds"].as_u64().unwrap()));
-        assert!(result["ratio"]["low"].as_f64() <= result["ratio"]["estimate"].as_f64());
-        assert!(result["ratio"]["estimate"].as_f64() <= result["ratio"]["high"].as_f64());
+        let number = |of: &str, key: &str| result[of][key].as_f64().unwrap();
+        let ratio = |key| number("ratio", key);
+        assert!(ratio("low") <= ratio("estimate") && ratio("estimate") <= ratio("high"));
         assert_eq!(result["tasks"], 17);
-        assert!(result["time_cycles"]["min"].as_u64() <= result["time_cycles"]["max"].as_u64());
+        assert!(number("time_cycles", "min") <= number("time_cycles", "max"));
         // Each of its 8 × 256 lines is touched at least once.
         assert!(result["misses"]["L3"]["min"].as_u64().unwrap() >= 8 * 256);
     }

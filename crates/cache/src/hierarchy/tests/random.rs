@@ -149,6 +149,9 @@ fn same(
         .collect();
     let mut in_batches = on_all_lanes.clone();
     let mut outcomes = Vec::new();
+    // To look at all of the model takes longer than an access: after each in one case of four, the
+    // same when it is tried again.
+    let checks_each = trace.len().is_multiple_of(4);
     for (i, access) in accesses.iter().enumerate() {
         let LineAccess { worker, line, write } = *access;
         let expected = slow.access(worker, line, write);
@@ -158,9 +161,12 @@ fn same(
             let outcome = same.access(worker, line, write);
             prop_assert_eq!(outcome, expected, "{:?}, access {}", same.host, i);
         }
-        fast.check();
+        if checks_each {
+            fast.check();
+        }
         outcomes.push(expected);
     }
+    fast.check();
     for same in &mut in_batches {
         let mut outcomes = accesses.iter().zip(&outcomes);
         // In two runs, so that the second finds the lines that the first has left.
