@@ -4,9 +4,10 @@
 //! from the caller; [`spawn`] one that nobody waits for. They run in a [`ThreadPool`] under a
 //! scheduler ([`SchedulerKind`]): `ws`, plain work stealing, unless
 //! [`ThreadPoolBuilder::scheduler`] or the variable `BEFIT_SCHEDULER` says otherwise. Others steal
-//! near first, bind each task to the smallest cache that its data fits in (`sb`), or give a task the
-//! same part of the workers each time (`homes`). Those that place by size need sizes: wrap closures
-//! with [`fit`](fit()), which takes the bytes that the closure touches, with all that it forks.
+//! near first, bind each task to the smallest cache that its data fits in (`sb`), or give a task
+//! the same part of the workers each time (`homes`). Those that place by size need sizes: wrap
+//! closures with [`fit`](fit()), which takes the bytes that the closure touches, with all that it
+//! forks.
 //!
 //! ```
 //! use befit::{SchedulerKind, ThreadPoolBuilder, fit, join};

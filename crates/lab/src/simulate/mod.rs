@@ -342,7 +342,7 @@ impl SimulationPlan {
             .map(|((seeds, interval), rough)| (*seeds, *rough > 1.0 || is_wide(interval)))
             .collect();
         let next: Vec<_> = self.per_machine(&needs).flat_map(seeds::next).collect();
-        let given = seeds::within(&so_far, next.clone(), each, budget.saturating_sub(spent));
+        let given = seeds::within(&so_far, next.clone(), each, self.seeds.left(spent));
         if given == so_far && next != so_far {
             let wide = intervals.iter().flatten().filter(|i| !i.is_narrow());
             let widest = wide.map(|i| 100.0 * i.half()).max_by(f64::total_cmp);
@@ -448,7 +448,7 @@ fn run<R: Send>(
     progress.simulating(&title, simulations.len(), touches);
     // A touch costs about as much on every machine with as many levels to look into.
     let weight =
-        |(place, _): &Simulation<'_>| all / place.one_in() * place.machine.levels().len() as u64;
+        |(place, _): &Simulation<'_>| place.touches_of(all) * place.machine.levels().len() as u64;
     let run = |simulation: &Simulation<'_>| {
         let (place, settings) = simulation;
         let Place { machine, bounds, groups } = place;

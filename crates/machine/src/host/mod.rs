@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The workers are the online CPUs of the process's affinity mask, in the order of the caches;
-//! where a control group limits CPU time to fewer (rounded down), the first of them by number. Caches
-//! keep their full size even where some of the CPUs that share them are left out.
+//! where a control group limits CPU time to fewer (rounded down), the first of them by number.
+//! Caches keep their full size even where some of the CPUs that share them are left out.
 //!
 //! Latencies and bandwidth, which Linux does not tell, are assumed ([`crate::assumed`]). Where it
 //! tells of no cache at all (some containers and virtual machines, other systems than Linux) each

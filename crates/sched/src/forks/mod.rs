@@ -45,10 +45,10 @@ const LARGEST_BATCH: usize = 64;
 /// two workers find something for some time, and the owner keeps what is newest.
 pub const OUTBOX_BATCH: usize = 32;
 
-/// Whether a worker that [may](may_keep_spawned) keeps a spawned task, the `index`-th of its parent,
-/// for the moment. A policy that only waits for what is spawned gets the first at once, one for each
-/// of `workers`: it deals them out, and each may be long. Where there are more, they are short
-/// enough to come in batches.
+/// Whether a worker that [may](may_keep_spawned) keeps a spawned task, the `index`-th of its
+/// parent, for the moment. A policy that only waits for what is spawned gets the first at once, one
+/// for each of `workers`: it deals them out, and each may be long. Where there are more, they are
+/// short enough to come in batches.
 #[inline]
 pub fn keeps_spawned(capabilities: &Capabilities, index: u32, workers: usize) -> bool {
     capabilities.own_newest_first || capabilities.defers_spawned && index as usize >= workers

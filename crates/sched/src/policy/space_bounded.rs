@@ -23,9 +23,9 @@
 //!   claims. Here the claims of all caches under one child of the root (a socket) are behind one
 //!   lock (`ledger.rs`). A path is checked and claimed at once, so no claim is ever rolled back,
 //!   and a refused worker was refused for a reason that a later `done` will lift.
-//! - A bucket is a stack. A worker tries its newest entry, and leaves it where it does not fit. Then
-//!   it tries the next few: another worker may take the first, and nobody would be told that one
-//!   behind it fits.
+//! - A bucket is a stack. A worker tries its newest entry, and leaves it where it does not fit.
+//!   Then it tries the next few: another worker may take the first, and nobody would be told that
+//!   one behind it fits.
 //! - A strand claims space in the caches strictly below its anchor. A maximal task that skips
 //!   levels (anchored at an L1 out of an L3's bucket) also claims min(μM, S) in each cache between,
 //!   until it ends, since its data passes through.

@@ -1,4 +1,4 @@
-use befit_machine::{Machine, WorkerId};
+use befit_machine::WorkerId;
 use befit_program::StrandId;
 use befit_sched::SchedulerKind;
 
@@ -46,7 +46,7 @@ fn a_word_that_one_worker_changes_costs_nothing_more() {
 }
 
 /// One worker that adds to words in `lines` lines, one after another, twice.
-fn alone(lines: u64, machine: &str) -> Outcome {
+fn alone(lines: u64, on: &str) -> Outcome {
     let program = program(|b| {
         (0..lines).for_each(|line| b.atomic(64 * line));
         for line in (0..lines).chain(0..lines) {
@@ -54,11 +54,7 @@ fn alone(lines: u64, machine: &str) -> Outcome {
             b.touch(64 * line, true, false);
         }
     });
-    simulate(&program, &machine_of(machine), SchedulerKind::Ws, 1)
-}
-
-fn machine_of(text: &str) -> Machine {
-    machine(text)
+    simulate(&program, &machine(on), SchedulerKind::Ws, 1)
 }
 
 #[test]

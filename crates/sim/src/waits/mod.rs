@@ -201,8 +201,8 @@ impl Flying {
         }
     }
 
-    /// Keeps those whose buffers are not free at `clock`. Without branches: which these are cannot be
-    /// foreseen.
+    /// Keeps those whose buffers are not free at `clock`. Without branches: which these are cannot
+    /// be foreseen.
     fn keep_from(&mut self, clock: Ticks) {
         let mut kept = 0;
         for i in self.first..self.misses.len() {

@@ -104,8 +104,8 @@ fn what_is_fitted_is_what_one_worker_is_charged() {
     }
 }
 
-/// What befit has found of a program's work is kept under [`GENERATION`]. So whoever changes what is
-/// found here counts that up.
+/// What befit has found of a program's work is kept under [`GENERATION`]. So whoever changes what
+/// is found here counts that up.
 #[test]
 fn one_generation_finds_the_same_work() {
     let host = "(mhz=2000 latency=300 bandwidth=8 parallelism=8 streams=20 window=50 runs=16 tlb=64

@@ -246,7 +246,8 @@ impl Sleep {
             // It looked only once for all of them, and found one thing.
             Some(_) => {
                 let events = served.map(|served| seen.since(served));
-                // It may have found what it had been refused, for which none of these events stands.
+                // It may have found what it had been refused, for which none of these events
+                // stands.
                 let more = was_due && events != Some(0) && search.leaves_work();
                 passed_on || now != seen || more || events.is_none_or(|events| events > 1)
             }
