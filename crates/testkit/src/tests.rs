@@ -151,13 +151,15 @@ fn a_lost_task_is_missed_on_threads() {
 }
 
 /// Runs the ignored test of that name in a process of its own, and looks that it fails because a
-/// job is handed out twice, and says which case did so.
+/// job is handed out twice, and says which case did so. If the worker that comes second asks only
+/// for jobs of some kind, it is shown the job before it could get it, and the watcher says so.
 fn dies_of_a_second_hand_out(test: &str) {
     let mut command = Command::new(env::current_exe().unwrap());
     let output = command.args(["--exact", test, "--nocapture", "--ignored"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{said}");
-    assert!(said.contains("is handed out more often than it was added"), "{said}");
+    let ways = ["is handed out more often than it was added", "is shown after it was handed out"];
+    assert!(ways.iter().any(|way| said.contains(way)), "{said}");
     let seed = said.split("the case that failed: seed ").nth(1).expect("the seed is printed");
     assert!(seed.starts_with(|c: char| c.is_ascii_digit()), "{said}");
 }
