@@ -13,7 +13,7 @@ use befit_sched::{
     TaskInfo,
 };
 
-use crate::{in_simulator, in_small_engine, series_parallel, threads};
+use crate::{PATIENCE, in_simulator, in_small_engine, series_parallel, threads};
 
 /// A computation on threads that takes longer hangs: it is known to lose a task.
 const SHORT: Duration = Duration::from_millis(500);
@@ -119,10 +119,10 @@ fn in_virtual_time(policy: Broken) {
 }
 
 /// The second half.
-fn on_pools(policy: Broken) {
+fn on_pools(policy: Broken, patience: Duration) {
     for seed in 0..20 {
         let (mut case, part, strands) = series_parallel::program(seed);
-        series_parallel::on_pool(&mut case, &policy, &part, strands, SHORT);
+        series_parallel::on_pool(&mut case, &policy, &part, strands, patience);
     }
 }
 
@@ -141,7 +141,7 @@ fn a_lost_task_is_missed_by_the_watcher_in_virtual_time() {
 #[test]
 #[should_panic(expected = "the computation ends")]
 fn a_lost_task_is_missed_in_a_series_parallel_program_on_threads() {
-    on_pools(Broken::LosesIt);
+    on_pools(Broken::LosesIt, SHORT);
 }
 
 #[test]
@@ -173,13 +173,13 @@ fn a_task_that_is_handed_out_twice_on_threads_ends_the_process_with_its_seed() {
 #[test]
 #[ignore = "ends the process: another test runs it"]
 fn hands_out_twice_on_threads() {
-    (0..20).for_each(|seed| threads::within(&Broken::AddsItTwice, seed, SHORT));
+    (0..20).for_each(|seed| threads::within(&Broken::AddsItTwice, seed, PATIENCE));
 }
 
 #[test]
 #[ignore = "ends the process: another test runs it"]
 fn hands_out_twice_in_a_series_parallel_program() {
-    on_pools(Broken::AddsItTwice);
+    on_pools(Broken::AddsItTwice, PATIENCE);
 }
 
 #[test]

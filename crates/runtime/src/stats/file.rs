@@ -14,14 +14,15 @@ use std::{
 pub(super) struct Target {
     path: PathBuf,
     process: u32,
-    /// The process has written nothing before.
-    began: SystemTime,
+    /// The file that was there before this process had written anything.
+    older: Option<Identity>,
     /// The file that this process wrote last.
     own: Option<Identity>,
 }
 
-/// Tells a file from another that takes its name.
-type Identity = (u64, u64);
+/// Tells a file from another that takes its name: where it lies, and when it was last written. A
+/// time alone would not do, as files have that of the clock's last tick.
+type Identity = ((u64, u64), Option<SystemTime>);
 
 impl Target {
     /// The file that `value` names; `%p` in it stands for the number of the process.
@@ -36,7 +37,8 @@ impl Target {
         if !folder(&path).is_dir() {
             return Err(format!("there is no folder {}", folder(&path).display()));
         }
-        Ok(Self { path, process, began: SystemTime::now(), own: None })
+        let older = identity(&path);
+        Ok(Self { path, process, older, own: None })
     }
 
     /// Whether it may be written again and again: a file, and not, say, a terminal.
@@ -65,7 +67,7 @@ impl Target {
             let _ = fs::remove_file(&temporary);
             return Err(self.failed(&error));
         }
-        self.own = self.path.metadata().ok().map(|file| identity(&file));
+        self.own = identity(&self.path);
         Ok(note)
     }
 
@@ -75,12 +77,11 @@ impl Target {
 
     /// Sees to it that the path is free, or holds a file that may be replaced.
     fn make_way(&mut self) -> Option<String> {
-        let present = self.path.metadata().ok()?;
-        let own = self.own.take();
-        if own == Some(identity(&present)) {
+        let present = identity(&self.path)?;
+        if self.own.take() == Some(present) {
             return None;
         }
-        let meanwhile = own.is_some() || present.modified().is_ok_and(|time| time >= self.began);
+        let meanwhile = self.older != Some(present);
         let old = std::mem::take(&mut self.path);
         self.path = if meanwhile { beside(&old, &self.process.to_string()) } else { old.clone() };
         let what = if meanwhile {
@@ -128,15 +129,21 @@ fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| !meta.is_file())
 }
 
+/// Which file the path names; none if there is none.
+fn identity(path: &Path) -> Option<Identity> {
+    let file = path.metadata().ok()?;
+    Some((place(&file), file.modified().ok()))
+}
+
 #[cfg(unix)]
-fn identity(file: &Metadata) -> Identity {
+fn place(file: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (file.dev(), file.ino())
 }
 
-/// All files are the same here: another process that wrote meanwhile is not noticed.
+/// Only their times tell files apart here.
 #[cfg(not(unix))]
-fn identity(_: &Metadata) -> Identity {
+fn place(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
@@ -169,12 +176,9 @@ mod tests {
             self.0.path().join(name)
         }
 
-        /// The target of a process that began so many seconds after now.
-        fn target(&self, name: &str, process: u32, seconds: i64) -> Target {
-            let mut target = Target::new(self.path(name).to_str().unwrap(), process).unwrap();
-            let away = Duration::from_secs(seconds.unsigned_abs());
-            target.began = if seconds < 0 { target.began - away } else { target.began + away };
-            target
+        /// The target of a process that begins now.
+        fn target(&self, name: &str, process: u32) -> Target {
+            Target::new(self.path(name).to_str().unwrap(), process).unwrap()
         }
 
         /// The files of these names, and how many there are in all.
@@ -187,7 +191,7 @@ mod tests {
     #[test]
     fn a_process_writes_its_file_again_and_again() {
         let folder = Folder::new();
-        let mut target = folder.target("s-%p.json", 7, 0);
+        let mut target = folder.target("s-%p.json", 7);
         assert_eq!(target.write("one"), Ok(None));
         assert_eq!(target.write("two"), Ok(None));
         assert_eq!(folder.read(["s-7.json"]), (["two".to_owned()], 1));
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn a_file_that_another_process_wrote_meanwhile_stays() {
         let folder = Folder::new();
-        let (mut one, mut two) = (folder.target("s.json", 7, -1), folder.target("s.json", 8, -1));
+        let (mut one, mut two) = (folder.target("s.json", 7), folder.target("s.json", 8));
         assert_eq!(one.write("one"), Ok(None));
         let note = two.write("two").unwrap().unwrap();
         let said = ["s.json is another process's", "s.json.8"];
@@ -205,11 +209,24 @@ mod tests {
         assert_eq!(folder.read(["s.json", "s.json.8"]).0, ["one", "two again"]);
     }
 
+    /// It was taken for an older one, and lost, if its time was that of the clock's last tick.
+    #[test]
+    fn regression_a_file_that_was_written_meanwhile_stays_whatever_its_time() {
+        let folder = Folder::new();
+        fs::write(folder.path("s.json"), "old").unwrap();
+        let (mut one, mut two) = (folder.target("s.json", 7), folder.target("s.json", 8));
+        assert!(one.write("one").unwrap().unwrap().contains("replaced"));
+        let file = File::options().write(true).open(folder.path("s.json")).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(1)).unwrap();
+        assert!(two.write("two").unwrap().unwrap().contains("is another process's"));
+        assert_eq!(folder.read(["s.json", "s.json.8"]).0, ["one", "two"]);
+    }
+
     #[test]
     fn an_older_file_is_replaced_and_that_is_said() {
         let folder = Folder::new();
         fs::write(folder.path("s.json"), "old").unwrap();
-        let note = folder.target("s.json", 7, 1).write("new").unwrap().unwrap();
+        let note = folder.target("s.json", 7).write("new").unwrap().unwrap();
         assert!(note.contains("replaced"), "{note}");
         assert_eq!(folder.read(["s.json"]), (["new".to_owned()], 1));
     }
@@ -217,7 +234,7 @@ mod tests {
     #[test]
     fn a_file_that_someone_else_replaced_is_left_to_them() {
         let folder = Folder::new();
-        let mut target = folder.target("s.json", 7, 0);
+        let mut target = folder.target("s.json", 7);
         target.write("ours").unwrap();
         fs::write(folder.path("other"), "theirs").unwrap();
         fs::rename(folder.path("other"), folder.path("s.json")).unwrap();
@@ -230,7 +247,7 @@ mod tests {
         let folder = Folder::new();
         fs::write(folder.path("precious"), "precious").unwrap();
         std::os::unix::fs::symlink(folder.path("precious"), folder.path("s.json.7.part")).unwrap();
-        assert_eq!(folder.target("s.json", 7, 0).write("one"), Ok(None));
+        assert_eq!(folder.target("s.json", 7).write("one"), Ok(None));
         assert_eq!(folder.read(["precious", "s.json"]).0, ["precious", "one"]);
         assert!(!folder.path("s.json").is_symlink());
     }

@@ -1,6 +1,7 @@
 //! Tests of calls from outside that are short, and of those that only look like it.
 
 use std::{
+    iter,
     sync::{
         Barrier,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -117,17 +118,18 @@ fn two_long_calls_after_short_ones_run_at_the_same_time() {
 fn short_calls_make_one_worker_sleep_once_each_at_most() {
     let pool = ThreadPoolBuilder::new().num_threads(8).build().unwrap();
     short_calls(&pool);
-    // Elsewhere the machine may be so busy that no call is short.
-    let fewest = (0..20).map(|_| {
+    let in_ten_calls = || {
         let before = pool.statistics().total().sleeps;
         for _ in 0..10 {
             thread::sleep(Duration::from_millis(1));
             pool.install(|| halves(&|| {}));
         }
         pool.statistics().total().sleeps - before
-    });
-    let fewest = fewest.min().unwrap();
-    assert!(fewest <= 12, "{fewest} sleeps in 10 calls");
+    };
+    // For a while the machine may be so busy that no call is short.
+    let rounds: Vec<_> =
+        iter::repeat_with(in_ten_calls).take(200).take_while(|s| *s > 12).collect();
+    assert!(rounds.len() < 200, "sleeps in 10 calls: {rounds:?}");
 }
 
 #[test]
