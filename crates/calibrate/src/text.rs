@@ -262,7 +262,8 @@ impl Calibration {
                 cluster.children.len() / packages,
                 cache.line.0,
                 if cache.ways == 0 { "full".to_owned() } else { cache.ways.to_string() },
-                self.cycles(found.latency.value),
+                // Less than nothing where the clock was taken for too slow.
+                self.cycles(found.latency.value).max(0.0),
             ));
             (at, packages) = (*child, 1);
         }
@@ -340,6 +341,17 @@ mod tests {
             let again: Machine = file.lines().last().unwrap().parse().unwrap();
             assert_eq!(again.packages(), claimed.packages(), "{file}");
             assert_eq!(again.workers(), claimed.workers(), "{file}");
+        }
+    }
+
+    #[test]
+    fn regression_a_latency_below_nothing_is_none_in_the_file() {
+        for latency in [-0.05, -5.0] {
+            let mut found = found();
+            found.levels[0].latency.value = latency;
+            let file = found.file(&"l3:1 core:2 l1:1 pu:1".parse().unwrap()).unwrap();
+            assert!(file.contains(" latency=0)"), "{file}");
+            Machine::find(file.lines().last().unwrap()).unwrap();
         }
     }
 

@@ -62,7 +62,7 @@ impl Rounds {
             let least = if below > 0.0 { below * 1.1 } else { claimed / 8.0 };
             let found = fit::level(&near, &inner, least, claimed * 1.1);
             let (capacity, latency) = found.map_or_else(
-                || (claimed, near.first().map_or(0.0, |p| p.1)),
+                || (claimed, near.first().map_or(0.0, |p| p.1.max(0.0))),
                 |f| (f.capacity, f.latency),
             );
             // No stranger has a part of a private cache; sets that fill unevenly miss early.

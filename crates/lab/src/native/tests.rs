@@ -1,7 +1,7 @@
 //! Tests of native runs, on shell scripts that stand for programs.
 
 use std::{
-    os::unix::fs::PermissionsExt,
+    iter,
     sync::Mutex,
     thread,
     time::{Duration, Instant},
@@ -35,9 +35,7 @@ struct Script(tempfile::TempDir);
 impl Script {
     fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("program");
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(folder.path().join("program"), text).unwrap();
         Self(folder)
     }
 
@@ -45,9 +43,12 @@ impl Script {
         self.0.path().join("program")
     }
 
+    /// The shell reads it: a file that was just written cannot always be executed, as what another
+    /// test starts meanwhile may have it open for a moment.
     fn source(&self, arguments: &[&str]) -> NativeSource {
-        let arguments = arguments.iter().map(OsString::from).collect();
-        NativeSource::Command { program: self.path().into(), arguments }
+        let path = self.path().into_os_string();
+        let arguments = iter::once(path).chain(arguments.iter().map(OsString::from)).collect();
+        NativeSource::Command { program: "/bin/sh".into(), arguments }
     }
 }
 

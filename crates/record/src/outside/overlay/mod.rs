@@ -205,7 +205,11 @@ fn mirror(real: &Path, mirrored: &Path, is_link: impl Fn(&Path) -> bool) -> io::
     for name in names_in(mirrored)?.iter().filter(|name| !(names.contains(*name) && wanted(name))) {
         let link = mirrored.join(name);
         if link.is_symlink() {
-            fs::remove_file(link)?;
+            // Unless another process has.
+            match fs::remove_file(link) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
     }
     for name in names.iter().filter(|name| wanted(name)) {

@@ -1,3 +1,5 @@
+use std::thread;
+
 use super::*;
 
 const LOCK: &str = r#"# made by cargo
@@ -162,4 +164,26 @@ fn a_workspace_may_use_rayon_if_it_asks_for_it_or_has_locked_it_or_has_locked_no
     assert_eq!(workspace.befit(), Some(Path::new("/b")));
     fs::remove_file(lock).unwrap();
     assert!(workspace.may_use_rayon());
+}
+
+/// A link that led to nothing any more was an error for the second that would remove it.
+#[test]
+fn regression_two_tidy_a_tree_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let [real, tree] = ["real", "tree"].map(|name| folder.path().join(name));
+    fs::create_dir(&real).unwrap();
+    let comes_and_goes = |name: &str| {
+        for _ in 0..500 {
+            fs::write(real.join(name), "").unwrap();
+            mirror(&real, &tree, |_| true).unwrap();
+            fs::remove_file(real.join(name)).unwrap();
+            mirror(&real, &tree, |_| true).unwrap();
+        }
+    };
+    thread::scope(|s| {
+        s.spawn(|| comes_and_goes("one"));
+        s.spawn(|| comes_and_goes("two"));
+    });
+    mirror(&real, &tree, |_| true).unwrap();
+    assert!(names_in(&tree).unwrap().is_empty());
 }
