@@ -28,10 +28,13 @@ fn regression_private_forks_are_as_deep_as_they_were_forked() {
     let noting = Noting::with(|usual| usual);
     let pool = ThreadPoolBuilder::new().num_threads(2).policy(noting.clone()).build().unwrap();
     let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    // A worker that waits has made all its forks known.
-    pool.install(|| nest(5, &|| other.install(|| ())));
-    let mut depths: Vec<_> = noting.tasks().into_iter().map(|task| task.depth).collect();
-    depths.retain(|depth| *depth > 0);
+    let depths = || {
+        let depths = noting.tasks().into_iter().map(|task| task.depth);
+        depths.filter(|depth| *depth > 0).collect::<Vec<_>>()
+    };
+    // A worker that waits makes all its forks known.
+    pool.install(|| nest(5, &|| other.install(|| wait_until(|| depths().len() == 5))));
+    let mut depths = depths();
     depths.sort_unstable();
     assert_eq!(depths, [1, 2, 3, 4, 5]);
 }
