@@ -109,7 +109,7 @@ fn three_commands_of_the_readme_lead_to_a_page_about_ones_own_program() {
     let lines: Vec<_> = rest.lines().take(4).collect();
     let [clone, install, compare, "```"] = lines[..] else { panic!("{lines:?}") };
     assert!(clone.ends_with(" && cd befit"), "{clone}");
-    let folder = install.strip_prefix("cargo install --path ").unwrap();
+    let folder = install.strip_prefix("cargo install --locked --path ").unwrap();
     assert!(root().join(folder).join("Cargo.toml").is_file(), "{install}");
 
     let _alone = users::alone("own");
