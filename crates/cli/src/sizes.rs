@@ -12,7 +12,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     learn,
-    options::{positive, sigma, whole},
+    options::{positive, sigma},
     output::{OutputArgs, PageArgs, Written},
     record::SourceArgs,
 };
@@ -41,8 +41,9 @@ pub(crate) struct SizesArgs {
     #[arg(long, default_value_t = Options::default().sigma, value_parser = sigma)]
     sigma: f64,
     /// How many of the worst tasks of either kind are shown
-    #[arg(long, value_name = "COUNT", default_value = "10", value_parser = whole::<usize>)]
-    worst: usize,
+    // With 0 the table and the page would say that no task has a wrong size.
+    #[arg(long, value_name = "COUNT", default_value = "10", value_parser = positive)]
+    worst: u32,
     /// A model K times smaller: the machine's caches, and a kernel's size and cut-offs, divided by
     /// K [default: as for `befit compare`]
     #[arg(long, value_name = "K", value_parser = positive)]
@@ -71,14 +72,15 @@ impl SizesArgs {
                 let results = render_learned(&sizes, format)?;
                 return Ok(Written::of(results).and_page(page, || learned_page(&sizes)));
             }
-            let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, display);
+            let worst = self.worst as usize;
+            let sizes = Sizes::of(&program, &machine, self.sigma, worst, display);
             let results = render_sizes(&sizes, format)?;
             Ok(Written::of(results).and_page(page, || match GivenSizes::usual(&program) {
                 GivenSizes::Declared => sizes_page(&sizes, false),
                 learned => {
                     let program = learned.give(program, display);
-                    let (sigma, worst) = (self.sigma, self.worst);
-                    sizes_page(&Sizes::of(&program, &machine, sigma, worst, display), true)
+                    let sizes = Sizes::of(&program, &machine, self.sigma, worst, display);
+                    sizes_page(&sizes, true)
                 }
             }))
         })

@@ -75,11 +75,11 @@ fn block(block: &[Summary], width: Width) -> String {
     if let Some(sizes) = sizes(first) {
         let _ = writeln!(text, "{sizes}");
     }
-    if let Some(Sampled { one_in, .. }) = first.sampled {
+    if let Some(sampled) = &first.sampled {
         let _ = writeln!(
             text,
-            "one cache line in {one_in} was simulated, another sample with each seed; the ± of a \
-             mean covers the figure of all lines"
+            "{}; the ± of a mean covers the figure of all lines",
+            sampled_lines(sampled)
         );
     }
     let _ = writeln!(text, "\n{}", time(block, width));
@@ -91,6 +91,11 @@ fn block(block: &[Summary], width: Width) -> String {
         let _ = writeln!(text, "\n{}", recorded(share));
     }
     text
+}
+
+/// Which of the cache lines the figures are of.
+pub(crate) fn sampled_lines(of: &Sampled) -> String {
+    format!("one cache line in {} was simulated, another sample with each seed", of.one_in)
 }
 
 /// How much of the program the figures are of.
@@ -112,7 +117,11 @@ fn bounds(of: &Summary) -> String {
          T₁ / T∞ {parallelism:.1}"
     );
     if parallelism < f64::from(of.workers) {
-        let _ = write!(text, "\nthe program keeps no more than {parallelism:.1} workers busy");
+        // With waits it may keep more of them busy: they wait beside one another.
+        let _ = write!(
+            text,
+            "\nits operations alone, without waits, keep no more than {parallelism:.1} workers busy"
+        );
     }
     text
 }
@@ -267,12 +276,15 @@ fn figure(scale: Scale, median: u64, estimate: Option<Estimate>) -> String {
 }
 
 /// The median, or of a sampled simulation the mean.
-fn shown(median: u64, estimate: Option<Estimate>) -> u64 {
+pub(crate) fn shown(median: u64, estimate: Option<Estimate>) -> u64 {
     estimate.map_or(median, |mean| mean.estimate as u64)
 }
 
 /// What `estimate` says of a simulation, if that is a sampled one.
-fn sampled(summary: &Summary, estimate: impl Fn(&Sampled) -> Option<Estimate>) -> Option<Estimate> {
+pub(crate) fn sampled(
+    summary: &Summary,
+    estimate: impl Fn(&Sampled) -> Option<Estimate>,
+) -> Option<Estimate> {
     summary.sampled.as_ref().and_then(estimate)
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn paragraphs(of: &Conclusion) -> Vec<String> {
     if !of.in_vain.is_empty() {
         // Some differ only in what their names leave out, and need not stand side by side.
         let mut all: Vec<String> = Vec::new();
-        for name in of.in_vain.iter().map(name) {
+        for name in of.in_vain.iter().map(|(change, _)| name(change)) {
             if !all.contains(&name) {
                 all.push(name);
             }
@@ -79,7 +79,8 @@ fn choice(of: &Conclusion) -> String {
     }
     let gain = match choice.ratio {
         Some(ratio) => format!(": {} than with the first scheduler", less(ratio)),
-        None => ": no other takes less time".to_owned(),
+        // Less than that the choice takes for none.
+        None => ": no other takes at least 1 % less time".to_owned(),
     };
     let alike = match (&others[..], points) {
         ([], _) => String::new(),
@@ -88,8 +89,11 @@ fn choice(of: &Conclusion) -> String {
              show it.",
             all.join(", ")
         ),
-        ([one], _) => format!(" As far as the seeds show, {one} takes as long."),
-        (all, _) => format!(" As far as the seeds show, {} take as long.", all.join(", ")),
+        ([one], _) => format!(" As far as the seeds show, {one} takes as long, or within 1 %."),
+        (all, _) => {
+            let all = all.join(", ");
+            format!(" As far as the seeds show, {all} take as long, or within 1 %.")
+        }
     };
     format!("Use {}{gain}.{alike}", choice.best)
 }
@@ -293,7 +297,7 @@ fn untried(cause: Cause) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use befit_sched::SchedulerKind::{Pws, Ws};
+    use befit_sched::SchedulerKind::{Pws, Sb, Ws};
 
     use super::*;
 
@@ -331,6 +335,22 @@ mod tests {
     }
 
     #[test]
+    fn regression_a_scheduler_that_is_a_little_faster_is_not_denied() {
+        let said = |alike: &[_]| {
+            let mut of = conclusion(alike, Some(0.003));
+            of.choice.no_difference = false;
+            choice(&of)
+        };
+        assert_eq!(
+            said(&[Ws, Pws]),
+            "Use ws: no other takes at least 1 % less time. As far as the seeds show, pws takes as \
+             long, or within 1 %."
+        );
+        let several = said(&[Ws, Pws, Sb]);
+        assert!(several.ends_with("pws, sb take as long, or within 1 %."), "{several}");
+    }
+
+    #[test]
     fn regression_what_to_do_next_is_against_a_cause_of_the_recommended_scheduler() {
         let loss = |cause, scheduler, share| Loss {
             cause,
@@ -346,8 +366,12 @@ mod tests {
 
     #[test]
     fn what_was_tried_in_vain_is_named_once() {
-        let in_vain =
-            vec![Change::Scheduler, Change::Sigma { sigma: 1.0 }, Change::Scheduler, Change::Sizes];
+        let in_vain = vec![
+            (Change::Scheduler, Pws),
+            (Change::Sigma { sigma: 1.0 }, Sb),
+            (Change::Scheduler, Sb),
+            (Change::Sizes, Sb),
+        ];
         let said = paragraphs(&Conclusion { in_vain, ..conclusion(&[Ws], None) }).join("\n");
         let names = [Change::Scheduler, Change::Sigma { sigma: 1.0 }, Change::Sizes];
         for named in names.iter().map(name) {

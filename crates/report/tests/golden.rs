@@ -131,7 +131,7 @@ fn conclusions() -> Vec<Conclusion> {
             ratio: gains,
             seeds: 4,
         }],
-        in_vain: vec![Change::FirstTouch, Change::Scheduler],
+        in_vain: vec![(Change::FirstTouch, best), (Change::Scheduler, SchedulerKind::Pws)],
         simulations: 8,
         budget: 10,
     }]

@@ -6,7 +6,8 @@ use befit_lab::LabError;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
-    Shard, column,
+    Shard,
+    column::{self, Value},
     configuration::key,
     manifest::Manifest,
     table::{self, Row},
@@ -16,15 +17,34 @@ use crate::{
 const OTHER_FILES: u64 = 256;
 const LEAST_OTHER_FILES: u64 = 32;
 
+/// A table that was put together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Merged {
+    /// How many rows it has.
+    pub rows: usize,
+    /// Those of them that have a reason in place of figures: their simulations failed.
+    pub failed: usize,
+    /// The first of these by its number from 0, and the reason.
+    pub first_failed: Option<(usize, String)>,
+}
+
+/// As [`merge_shards`], for those who need only the number of rows.
+///
+/// # Errors
+/// As [`merge_shards`].
+pub fn merge(parts: &[impl AsRef<Path>], output: &Path) -> Result<usize, LabError> {
+    merge_shards(parts, output).map(|merged| merged.rows)
+}
+
 /// Writes all rows of `parts`, which are the shards of one sweep, into `output`: the same bytes as
-/// of the sweep in one go. Returns the number of rows. Holds a group of rows of each part in
-/// memory, and has all parts open, for which it raises the process's soft limit.
+/// of the sweep in one go. Holds a group of rows of each part in memory, and has all parts open,
+/// for which it raises the process's soft limit. Rows whose simulations failed are no error.
 ///
 /// # Errors
 /// [`LabError::Usage`]: a part is no table of a sweep, is of another sweep, befit or recording than
 /// the first, or shards are missing or there twice; or so many files cannot be open.
 /// [`LabError::Failed`]: a part lacks rows. What was in `output` is then still there.
-pub fn merge(parts: &[impl AsRef<Path>], output: &Path) -> Result<usize, LabError> {
+pub fn merge_shards(parts: &[impl AsRef<Path>], output: &Path) -> Result<Merged, LabError> {
     let usage = |what: String| Err(LabError::Usage(what));
     let limit = getrlimit(Resource::Nofile);
     if let Some(soft) = raised(&limit, parts.len() as u64)? {
@@ -69,7 +89,7 @@ pub fn merge(parts: &[impl AsRef<Path>], output: &Path) -> Result<usize, LabErro
     let parts = tables.into_iter().map(|(_, table)| table.rows());
     let mut rows = Rows::of(parts, whole.configurations)?;
     table::write(output, &whole, &mut rows)?;
-    Ok(rows.number)
+    Ok(Merged { rows: rows.number, failed: rows.failed, first_failed: rows.first_failed })
 }
 
 /// The soft limit of open files that so many parts need, if it has to be raised and can be.
@@ -100,6 +120,9 @@ struct Rows<I> {
     /// Each with its next row.
     heads: Vec<(Row, I)>,
     number: usize,
+    /// Those of the rows so far that have an error, and the first of them.
+    failed: usize,
+    first_failed: Option<(usize, String)>,
     expected: usize,
     last: Option<u128>,
 }
@@ -112,7 +135,7 @@ impl<I: Iterator<Item = Result<Row, LabError>>> Rows<I> {
                 heads.push((row?, table));
             }
         }
-        Ok(Self { heads, number: 0, expected, last: None })
+        Ok(Self { heads, number: 0, failed: 0, first_failed: None, expected, last: None })
     }
 }
 
@@ -136,6 +159,12 @@ impl<I: Iterator<Item = Result<Row, LabError>>> Iterator for Rows<I> {
         let key = key(&row);
         if self.last.replace(key) == Some(key) {
             return Some(Err(LabError::Failed("two parts have the same simulation".to_owned())));
+        }
+        // The last column is the error.
+        if let Some(Some(Value::Text(why))) = row.last() {
+            self.failed += 1;
+            let number = self.number;
+            self.first_failed.get_or_insert_with(|| (number, why.clone()));
         }
         self.number += 1;
         Some(Ok(row))

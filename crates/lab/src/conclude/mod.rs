@@ -54,8 +54,10 @@ pub struct Conclusion {
     pub losses: Vec<Loss>,
     /// Changes that were simulated and gain, in the order of the seed that chose them.
     pub suggestions: Vec<Suggestion>,
-    /// Changes that were simulated and gain nothing for certain.
-    pub in_vain: Vec<Change>,
+    /// Changes that were simulated and gain nothing for certain, each with the scheduler that it
+    /// was simulated under.
+    #[serde(serialize_with = "in_vain")]
+    pub in_vain: Vec<(Change, SchedulerKind)>,
     /// Simulations that were made for this, and how many the budget allows.
     pub simulations: u64,
     /// See `simulations`.
@@ -315,6 +317,21 @@ fn is_alike(result: &Summary, other: &Summary) -> bool {
             (own / other.max(1.0) - 1.0).abs() < MATTERS
         }
     }
+}
+
+/// As the entries of [`Conclusion::suggestions`].
+fn in_vain<S: serde::Serializer>(
+    all: &[(Change, SchedulerKind)],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct InVain<'a> {
+        #[serde(flatten)]
+        change: &'a Change,
+        #[serde(serialize_with = "text")]
+        scheduler: SchedulerKind,
+    }
+    to.collect_seq(all.iter().map(|(change, scheduler)| InVain { change, scheduler: *scheduler }))
 }
 
 fn names<S: serde::Serializer>(all: &[SchedulerKind], to: S) -> Result<S::Ok, S::Error> {

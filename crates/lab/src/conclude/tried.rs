@@ -44,7 +44,8 @@ pub(super) struct Trials<'a> {
     made: u64,
     budget: u64,
     suggestions: Vec<Suggestion>,
-    in_vain: Vec<Change>,
+    /// Each with its scheduler.
+    in_vain: Vec<(Change, SchedulerKind)>,
     /// Candidates that were simulated with the first seed: their times.
     chosen: Vec<(Candidate, u64)>,
     /// See [`Self::gain_without_idle_caches`].
@@ -77,7 +78,7 @@ impl<'a> Trials<'a> {
     }
 
     /// The changes that gain, the most promising first, and those that do not.
-    pub(super) fn found(&mut self) -> (Vec<Suggestion>, Vec<Change>) {
+    pub(super) fn found(&mut self) -> (Vec<Suggestion>, Vec<(Change, SchedulerKind)>) {
         (std::mem::take(&mut self.suggestions), std::mem::take(&mut self.in_vain))
     }
 
@@ -290,7 +291,8 @@ impl<'a> Trials<'a> {
         let rest = chosen.split_off(confirmed);
         // What promises something, and is not looked at again, is neither suggested nor in vain.
         let no_gain = rest.into_iter().filter(|(_, time)| (*time as f64) >= limit);
-        self.in_vain = no_gain.map(|(candidate, _)| candidate.change).collect();
+        let no_gain = no_gain.map(|(candidate, _)| (candidate.change, candidate.scheduler));
+        self.in_vain = no_gain.collect();
         if chosen.is_empty() {
             return Ok(());
         }
@@ -313,7 +315,7 @@ impl<'a> Trials<'a> {
                     ratio,
                     seeds: count as u32,
                 }),
-                None => self.in_vain.push(candidate.change),
+                None => self.in_vain.push((candidate.change, candidate.scheduler)),
             }
         }
         Ok(())

@@ -155,15 +155,7 @@ impl Study<'_> {
         let stayed = plan.outcomes(program, self.progress, |_, outcome| {
             100.0 * leaves.stayed(&self.machine, &outcome.started_on)
         })?;
-        let figure = Figure::new(
-            "stayed/heat",
-            "leaves of heat under the cache of their last time, under adws",
-            "almost deterministic: at least 90 %",
-            Range::at_least(90.0),
-            stayed[1],
-            "",
-        );
-        self.all.figures.push(figure.because(format!("under ws {:.0} %", stayed[0])));
+        self.all.figures.push(leaves_that_stay(stayed[0], stayed[1]));
         Ok(())
     }
 
@@ -177,6 +169,19 @@ impl Study<'_> {
             Range::at_least(0.95),
         ));
     }
+}
+
+/// The claim about where leaves run, by the percentages of them that stay.
+fn leaves_that_stay(ws: f64, adws: f64) -> Figure {
+    let figure = Figure::new(
+        "stayed/heat",
+        "leaves of heat under the cache of their last time, under adws",
+        "almost deterministic: at least 90 %",
+        Range::at_least(90.0),
+        adws,
+        "%",
+    );
+    figure.share().because(format!("under ws {ws:.0} %"))
 }
 
 fn notes(machine: &Machine, seeds: NonZeroU32) -> Vec<String> {
@@ -201,4 +206,16 @@ fn notes(machine: &Machine, seeds: NonZeroU32) -> Vec<String> {
          reported as they are judged"
             .to_owned(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_leaves_that_stay_are_a_percentage() {
+        let figure = leaves_that_stay(25.0, 97.5);
+        assert_eq!((figure.unit, figure.measured().as_str()), ("%", "97.5 %"));
+        assert_eq!((figure.verdict(), figure.why()), ("in range", Some("under ws 25 %")));
+    }
 }

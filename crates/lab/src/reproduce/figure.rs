@@ -58,11 +58,13 @@ pub struct Figure {
     pub range: Range,
     /// The measured value.
     pub value: f64,
-    /// The unit of the value: `%`, `x`, `cycles`; empty for a bare number.
+    /// The unit of the value: `%`, `points` (of percent), `x`; empty for a bare number.
     pub unit: &'static str,
     /// The ends of its range over runs, or of its 95 % interval.
     spread: Option<(f64, f64)>,
     why: Option<String>,
+    /// It is a part of something, and no change.
+    is_share: bool,
 }
 
 impl Figure {
@@ -76,7 +78,7 @@ impl Figure {
         unit: &'static str,
     ) -> Self {
         let (id, what, reported) = (id.into(), what.into(), reported.into());
-        Self { id, what, reported, range, value, unit, spread: None, why: None }
+        Self { id, what, reported, range, value, unit, spread: None, why: None, is_share: false }
     }
 
     /// As [`new`](Self::new), with the median over the seeds as its value, and their range.
@@ -96,6 +98,12 @@ impl Figure {
     #[must_use]
     pub fn within(self, interval: Option<(f64, f64)>) -> Self {
         Self { spread: interval, ..self }
+    }
+
+    /// The same as a share, in percent: shown without the sign that a change has.
+    #[must_use]
+    pub fn share(self) -> Self {
+        Self { is_share: true, ..self }
     }
 
     /// Gives the reason for its value, calculated from the run that made it: needed where it is out
@@ -121,10 +129,10 @@ impl Figure {
         let shown = |value: f64| {
             // Three digits are more than the spread allows for; signs matter for changes only.
             let digits = usize::from(value.abs() < 100.0) + usize::from(value.abs() < 10.0);
-            if self.unit == "%" {
-                format!("{value:+.*}", digits.min(1))
-            } else {
-                format!("{value:.digits$}")
+            match self.unit {
+                "%" if self.is_share => format!("{value:.*}", digits.min(1)),
+                "%" => format!("{value:+.*}", digits.min(1)),
+                _ => format!("{value:.digits$}"),
             }
         };
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
@@ -243,6 +251,15 @@ mod tests {
             Figure::new("a", "a", "5", Range::about(5.0, 0.1), 4.984, "x").measured(),
             "4.98 x"
         );
+    }
+
+    #[test]
+    fn a_share_has_its_unit_and_no_sign() {
+        let share = |value| {
+            let figure = Figure::new("a", "a", "90 %", Range::at_least(90.0), value, "%");
+            figure.share().measured()
+        };
+        assert_eq!([97.53, 100.0].map(share), ["97.5 %", "100 %"]);
     }
 
     #[test]

@@ -3,12 +3,19 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use befit_lab::{Conclusion, Look, Looked, MissesBy, ProgramMisses, Shares, Summary};
+use befit_lab::{
+    Conclusion, Estimate, Look, Looked, MissesBy, ProgramMisses, Shares, Spread, Summary,
+};
 use befit_machine::{ClusterId, Level, Machine};
 use befit_page::{Axis, Node, Page, Part, Plot, PlotKind, Point, Series, Tree};
 
 use super::{heading, pair, paragraph, prose, spent, table};
-use crate::{conclusion, misses::at, sizes::bytes};
+use crate::{
+    comparison::{sampled, sampled_lines, shown},
+    conclusion,
+    misses::at,
+    sizes::bytes,
+};
 
 /// Moments at which a time line and occupancies are shown.
 const MOMENTS: usize = 1000;
@@ -31,12 +38,7 @@ pub fn page(
     for block in results.chunk_by(same) {
         let first = &block[0];
         parts.push(heading(&format!("on {}", first.machine)));
-        let seeds = block.iter().map(|s| s.seeds).max().unwrap_or(1);
-        parts.push(paragraph(&format!(
-            "{} workers at {} MHz; {} tasks. Times and counts are medians of up to {seeds} seeds; \
-             thin lines at the bars' ends show their range.",
-            first.workers, first.mhz, first.tasks
-        )));
+        parts.push(paragraph(&introduction(block)));
         let is_its = |c: &&Conclusion| c.command == first.command && c.machine == first.machine;
         if let Some(conclusion) = conclusions.iter().find(is_its) {
             let text = conclusion::paragraphs(conclusion).into_iter();
@@ -54,21 +56,63 @@ pub fn page(
     Page { title, parts }
 }
 
-/// A median with its range over the seeds.
-fn point<T: Copy>(x: &str, spread: &befit_lab::Spread<T>, of: impl Fn(T) -> f64) -> Point {
-    Point::with_range(x, of(spread.median), of(spread.min), of(spread.max))
+/// What was simulated, and which figures of the seeds are shown.
+fn introduction(block: &[Summary]) -> String {
+    let Summary { workers, mhz, tasks, .. } = &block[0];
+    let seeds = block.iter().map(|s| s.seeds).max().unwrap_or(1);
+    let medians = format!(
+        "Times and counts are medians of up to {seeds} seeds; thin lines at the bars' ends show \
+         their range."
+    );
+    let figures = match &block[0].sampled {
+        None => medians,
+        // Of one seed there are no means.
+        Some(of) if of.time.is_none() => format!("In each run {}. {medians}", sampled_lines(of)),
+        Some(of) => format!(
+            "In each run {}. Times, misses, and lines from and to memory are means of up to \
+             {seeds} seeds; thin lines at the bars' ends show the 95 % interval of the figure of \
+             all lines. Other counts are medians.",
+            sampled_lines(of)
+        ),
+    };
+    format!("{workers} workers at {mhz} MHz; {tasks} tasks. {figures}")
+}
+
+/// A median with its range over the seeds; of a sampled simulation the mean with its interval.
+fn point<T: Copy>(
+    x: &str,
+    spread: &Spread<T>,
+    estimate: Option<Estimate>,
+    of: impl Fn(T) -> u64,
+) -> Point {
+    let (y, low, high) = match estimate {
+        Some(mean) => (mean.estimate, mean.low, mean.high),
+        None => {
+            let [y, low, high] = [spread.median, spread.min, spread.max].map(|n| of(n) as f64);
+            (y, low, high)
+        }
+    };
+    Point::with_range(x, y / 1e6, low / 1e6, high / 1e6)
 }
 
 fn times(block: &[Summary]) -> Plot {
-    let points = block.iter().map(|s| point(s.scheduler.name(), &s.time, |t| t.0 as f64 / 1e6));
+    let points = block
+        .iter()
+        .map(|s| point(s.scheduler.name(), &s.time, sampled(s, |s| s.time), |time| time.0));
     let series = [Series::new("time", points)];
     Plot::new("Time", PlotKind::Bars, Axis::linear("scheduler"), "M cycles", series)
 }
 
 fn misses(block: &[Summary]) -> Plot {
     let series = block.iter().map(|s| {
-        let points = s.levels.iter().map(|level| {
-            point(&level.level.to_string(), &level.misses, |lines| lines.0 as f64 / 1e6)
+        let points = s.levels.iter().enumerate().map(|(at, counts)| {
+            let level = counts.level;
+            // What a sibling's cache supplied is no miss of the last level, as in the table.
+            let (misses, estimate) = match at + 1 == s.levels.len() {
+                true => (&s.last_level_misses, sampled(s, |s| s.last_level_misses)),
+                false => (&counts.misses, sampled(s, |s| s.misses.get(&level).copied().flatten())),
+            };
+            point(&level.to_string(), misses, estimate, |lines| lines.0)
         });
         Series::new(s.scheduler.name(), points)
     });
@@ -79,10 +123,10 @@ fn misses(block: &[Summary]) -> Plot {
 fn sources(block: &[Summary]) -> Plot {
     type Of = fn(&Summary) -> u64;
     let parts: [(&str, Of); 4] = [
-        ("from memory", |s| s.memory_reads.median.0),
+        ("from memory", |s| shown(s.memory_reads.median.0, sampled(s, |s| s.memory_reads))),
         ("from other last-level caches of the package", |s| s.near_hits.median.0),
         ("from other packages", |s| s.far_hits.median.0),
-        ("written to memory", |s| s.memory_writes.median.0),
+        ("written to memory", |s| shown(s.memory_writes.median.0, sampled(s, |s| s.memory_writes))),
     ];
     let series = parts.into_iter().map(|(name, of)| {
         Series::new(name, block.iter().map(|s| (s.scheduler.name(), of(s) as f64 / 1e6)))
@@ -177,9 +221,11 @@ fn of_runs(first: &Summary, look: &Look) -> Vec<Part> {
     let mut parts = vec![
         heading("speed-up"),
         paragraph(
-            "How much faster than on one worker under the first scheduler, with one seed. No \
-             scheduler is faster than the number of workers (work) or than work over span allows, \
-             but for what caches together hold more than one.",
+            "How much faster than on one worker under the first scheduler, with one seed. The \
+             bound is that worker's time over the shortest that the program can take: its work \
+             over the number of workers, or its span if that is longer. Work and span have no \
+             waits, and the one worker's time has them, so the bound may be above the number of \
+             workers.",
         ),
         Part::Plot(speed_up(first, look)),
         heading("one run under each scheduler"),
@@ -201,7 +247,6 @@ fn of_runs(first: &Summary, look: &Look) -> Vec<Part> {
 fn speed_up(first: &Summary, look: &Look) -> Plot {
     let base = look.speed.first().and_then(|(_, times)| Some(times.first()?.1));
     let base = base.unwrap_or(1) as f64;
-    let most = first.work.0 as f64 / first.span.0.max(1) as f64;
     let mut series: Vec<_> = look
         .speed
         .iter()
@@ -213,7 +258,12 @@ fn speed_up(first: &Summary, look: &Look) -> Plot {
         .collect();
     let counts: Vec<u32> =
         look.speed.first().map_or_else(Vec::new, |(_, times)| times.iter().map(|t| t.0).collect());
-    let bound = counts.iter().map(|workers| (workers, f64::from(*workers).min(most)));
+    // No schedule takes less time, whatever its workers wait for.
+    let (work, span) = (first.work.0 as f64, first.span.0.max(1) as f64);
+    let bound = counts.iter().map(|workers| {
+        let least = (work / f64::from((*workers).max(1))).max(span);
+        (workers, base / least)
+    });
     series.push(Series::new("bound: work and span", bound));
     Plot::new("Speed-up", PlotKind::Lines, Axis::log("workers"), "speed-up", series)
 }
@@ -316,12 +366,153 @@ fn occupancy(machine: &Machine, run: &Looked) -> Option<Plot> {
 
 #[cfg(test)]
 mod tests {
+    use befit_lab::{Account, LevelSummary, Sampled, SizesFrom};
     use befit_machine::{Bytes, Cycles, Lines, WorkerId};
     use befit_program::TaskId;
-    use befit_sched::SchedulerKind;
+    use befit_sched::{Breakdown, Options, SchedulerKind};
     use befit_sim::{Claimed, Stay, Trace};
 
     use super::*;
+
+    fn spread(median: u64) -> Spread<u64> {
+        Spread { min: median, median, max: median }
+    }
+
+    /// Of two levels, of which the last took five million lines from a sibling's cache.
+    fn summary() -> Summary {
+        let lines = |millions: u64| spread(millions * 1_000_000).map(Lines);
+        let level = |level, misses| LevelSummary {
+            level: Level(level),
+            accesses: lines(100),
+            misses: lines(misses),
+            coherence_misses: lines(0),
+            fought_misses: lines(0),
+        };
+        Summary {
+            program: "walk".to_owned(),
+            command: "walk --n 8".to_owned(),
+            machine: "one".to_owned(),
+            mhz: 2000,
+            workers: 16,
+            scheduler: SchedulerKind::Ws,
+            options: Options::default(),
+            seeds: 3,
+            sizes: SizesFrom::Declared,
+            tasks: 10,
+            sized_tasks: 9,
+            strands: 20,
+            work: Cycles(2_600_000),
+            span: Cycles(1_100_000),
+            time: spread(2_000_000).map(Cycles),
+            ratio: None,
+            levels: vec![level(1, 40), level(2, 12)],
+            last_level_misses: lines(7),
+            misses_ratio: None,
+            memory_reads: lines(6),
+            memory_writes: lines(2),
+            remote_hits: lines(1),
+            near_hits: lines(0),
+            far_hits: lines(1),
+            sibling_hits: lines(5),
+            worker_time: Breakdown::from([1, 0, 0, 0, 0]).map(|n| spread(n).map(Cycles)),
+            account: Account::by(|_| Cycles(1)),
+            steals: spread(0),
+            near_steals: spread(0),
+            failed_steals: spread(0),
+            anchors: Vec::new(),
+            caches: Vec::new(),
+            recorded: None,
+            sampled: None,
+            runs: Vec::new(),
+            contended: Vec::new(),
+        }
+    }
+
+    /// The same of one line in 32, by these means of the level's misses.
+    fn sampled_summary() -> Summary {
+        let of = |millions: f64| {
+            let estimate = millions * 1e6;
+            Some(Estimate { estimate, low: 0.5 * estimate, high: 2.0 * estimate })
+        };
+        let sampled = Sampled {
+            one_in: 32,
+            time: of(3.0),
+            misses: BTreeMap::from([(Level(1), of(44.0)), (Level(2), of(14.0))]),
+            last_level_misses: of(8.0),
+            memory_reads: of(6.5),
+            memory_writes: of(2.5),
+        };
+        Summary { sampled: Some(sampled), ..summary() }
+    }
+
+    /// All text of a page that is no plot.
+    fn text(results: &[Summary]) -> String {
+        let parts = page(results, &[], &[], &[]).parts;
+        let texts = parts.iter().filter_map(|part| match part {
+            Part::Html(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn regression_the_last_bar_leaves_out_what_siblings_supplied() {
+        let plot = misses(&[summary()]);
+        let points: Vec<_> = plot.series[0].points.iter().map(|p| (p.x.as_str(), p.y)).collect();
+        assert_eq!(points, [("L1", 40.0), ("L2", 7.0)]);
+    }
+
+    #[test]
+    fn regression_a_page_of_samples_says_so_and_shows_means_with_their_intervals() {
+        let of = [sampled_summary()];
+        let said = text(&of);
+        assert!(said.contains("one cache line in 32 was simulated"), "{said}");
+        assert!(said.contains("95 % interval of the figure of all lines"), "{said}");
+        assert!(!text(&[summary()]).contains("one cache line in"));
+        let shown = |plot: &Plot| {
+            let points = plot.series[0].points.iter();
+            points.map(|point| (point.y, point.range)).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&times(&of)), [(3.0, Some((1.5, 6.0)))]);
+        let both = [(44.0, Some((22.0, 88.0))), (8.0, Some((4.0, 16.0)))];
+        assert_eq!(shown(&misses(&of)), both);
+        let stacked = sources(&of);
+        let stacked: Vec<_> = stacked.series.iter().map(|part| part.points[0].y).collect();
+        assert_eq!(stacked, [6.5, 0.0, 1.0, 2.5]);
+    }
+
+    #[test]
+    fn of_one_sampled_seed_medians_are_shown() {
+        let mut of = sampled_summary();
+        of.seeds = 1;
+        let sampled = of.sampled.as_mut().unwrap();
+        (sampled.time, sampled.last_level_misses, sampled.memory_reads) = (None, None, None);
+        (sampled.memory_writes, sampled.misses) = (None, BTreeMap::from([(Level(1), None)]));
+        let of = [of];
+        assert_eq!(misses(&of).series[0].points[0].y, 40.0);
+        let said = text(&of);
+        assert!(said.contains("one cache line in 32") && said.contains("medians"), "{said}");
+    }
+
+    #[test]
+    fn regression_no_speed_up_is_above_the_bound_of_work_and_span() {
+        // One worker waits for most of its time, and sixteen wait beside one another.
+        let times = vec![(1, 18_600_000), (2, 9_400_000), (16, 2_090_000)];
+        let speed = vec![(SchedulerKind::Ws, times)];
+        let plot = speed_up(&summary(), &Look { speed, ..look() });
+        let [measured, bound] = &plot.series[..] else { panic!("{plot:?}") };
+        assert_eq!(bound.name, "bound: work and span");
+        for (measured, bound) in measured.points.iter().zip(&bound.points) {
+            assert!(measured.y <= bound.y, "{measured:?} {bound:?}");
+        }
+        let at_16 = bound.points.last().unwrap();
+        assert!(at_16.x == "16" && at_16.y >= 8.9, "{at_16:?}");
+        // The work at two workers, the span at sixteen.
+        let expected = [18.6 / 2.6, 18.6 / 1.3, 18.6 / 1.1];
+        for (bound, expected) in bound.points.iter().zip(expected) {
+            assert!((bound.y - expected).abs() < 1e-9, "{bound:?} {expected}");
+        }
+    }
 
     fn look() -> Look {
         let machine = Machine::find("pack:2 l3:1 core:2 l1:1 pu:1").unwrap();
