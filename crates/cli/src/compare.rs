@@ -9,7 +9,7 @@ use std::{
 use befit_lab::{
     BUDGET, Conclusion, GivenSizes, Progress, Sampling, Seeds, SimulationPlan, Summary,
 };
-use befit_machine::{Machine, MachineError};
+use befit_machine::{Bytes, Machine, MachineError};
 use befit_program::Program;
 use befit_report::{Format, comparison_page, render, trace};
 use clap::Args;
@@ -58,6 +58,8 @@ impl CompareArgs {
         let source = self.source.source(shrink)?;
         let (sizes, tries) = (self.plan.sizes.clone(), !self.plan.no_tries);
         let plan = self.plan.at(shrink)?;
+        // Before minutes go into a build and a recording.
+        check_sample(&plan, RECORDED)?;
         self.output.write(|display, format| {
             let beside = self.beside.open(display)?;
             // The page shows the lines of the source.
@@ -95,12 +97,22 @@ impl SimArgs {
         let (sizes, tries) = (self.plan.sizes.clone(), !self.plan.no_tries);
         let plan = self.plan.at(shrink)?;
         let program = load(&self.file)?;
+        check_sample(&plan, program.meta().line_size)?;
         self.output.write(|display, format| {
             let beside = self.beside.open(display)?;
             let program = given(sizes, &program).give(program, display);
             concluded(&plan, &program, tries, beside, display, format)
         })
     }
+}
+
+/// The lines that the recorder records.
+const RECORDED: Bytes = Bytes(64);
+
+/// Whether one line in as many as asked for can be simulated on all machines.
+fn check_sample(plan: &SimulationPlan, recorded: Bytes) -> Result<(), Failure> {
+    let check = |machine| plan.sampling.check(machine, recorded);
+    Ok(plan.machines.iter().try_for_each(check)?)
 }
 
 /// Simulates as planned, and says what the results mean.

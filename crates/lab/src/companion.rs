@@ -1,7 +1,10 @@
 //! Programs beside the command that are built when they are first needed: what they are made of
 //! takes long to build, and few need it.
 
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use befit_record::{Build, Target};
 
@@ -27,6 +30,12 @@ fn beside(name: &str) -> Option<PathBuf> {
     Some(env::current_exe().ok()?.with_file_name(name))
 }
 
+/// Whether there is a program that was installed. One that cargo built in a checkout may be older
+/// than its sources: it lies in a folder with cargo's lock, wherever cargo was told to build.
+fn is_installed(program: &Path) -> bool {
+    program.is_file() && !program.with_file_name(".cargo-lock").exists()
+}
+
 /// The program `name`, whose sources are in `folder`: the one that is installed beside this
 /// program, or else one that is built now.
 fn find(
@@ -35,11 +44,7 @@ fn find(
     what: &str,
     progress: &dyn Progress,
 ) -> Result<PathBuf, LabError> {
-    // One in a checkout may be older than its sources.
-    let installed = |path: &PathBuf| {
-        path.is_file() && !checkout("target").is_ok_and(|target| path.starts_with(target))
-    };
-    match beside(name).filter(installed) {
+    match beside(name).filter(|program| is_installed(program)) {
         Some(installed) => Ok(installed),
         None => build(folder, what, progress),
     }
@@ -61,4 +66,22 @@ pub(crate) fn calibrate_program_if_there() -> Option<PathBuf> {
 /// The program `befit-calibrate`, which measures this machine.
 pub(crate) fn calibrate_program(progress: &dyn Progress) -> Result<PathBuf, LabError> {
     find("befit-calibrate", "crates/calibrate", "what measures this machine", progress)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_program_in_one_of_cargos_folders_is_built_anew_and_any_other_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("befit-sweep");
+        assert!(!is_installed(&program));
+        fs::write(&program, "").unwrap();
+        assert!(is_installed(&program));
+        fs::write(folder.path().join(".cargo-lock"), "").unwrap();
+        assert!(!is_installed(&program));
+    }
 }

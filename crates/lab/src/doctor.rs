@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    path::Path,
+    path::{Path, PathBuf, absolute},
     process::{Command, Stdio},
     thread::available_parallelism,
 };
@@ -153,10 +153,17 @@ fn counters() -> Finding {
     }
 }
 
+/// The folder itself, or the nearest one above, where it is not there yet.
+fn nearest(folder: &Path) -> PathBuf {
+    // Else no folder is above a relative one.
+    let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let there = folder.ancestors().find(|folder| folder.is_dir());
+    there.unwrap_or(Path::new("/")).to_owned()
+}
+
 fn disk(what: &'static str, folder: &Path) -> Finding {
-    // The folder itself may not be there yet.
-    let there = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
-    let free = match statvfs(there) {
+    let there = nearest(folder);
+    let free = match statvfs(&there) {
         Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
         Err(why) => return finding(what, State::Note, format!("{}: {why}", folder.display())),
     };
@@ -165,7 +172,7 @@ fn disk(what: &'static str, folder: &Path) -> Finding {
         free if free >= ROOM / 20 => State::Note,
         _ => State::Missing,
     };
-    let writable = access(there, Access::WRITE_OK).is_ok();
+    let writable = access(&there, Access::WRITE_OK).is_ok();
     let access = if writable { "" } else { "; it cannot be written to" };
     let state = if writable { state } else { State::Missing };
     let text =
@@ -194,6 +201,16 @@ mod tests {
             let found = disk("disk", &path);
             (found.state, found.text.contains("GiB free"))
         });
+        assert_eq!(here, below);
+    }
+
+    #[test]
+    fn a_relative_folder_that_is_not_there_yet_has_the_room_of_the_current_one() {
+        let here = env::current_dir().unwrap();
+        for folder in [".", "not-there", "not/there"] {
+            assert_eq!(nearest(Path::new(folder)), here, "{folder}");
+        }
+        let [here, below] = [".", "not-there"].map(|folder| disk("disk", Path::new(folder)).state);
         assert_eq!(here, below);
     }
 }

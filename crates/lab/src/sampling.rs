@@ -5,7 +5,7 @@
 
 use std::{fmt, ops::RangeInclusive, str::FromStr, sync::Arc};
 
-use befit_machine::Machine;
+use befit_machine::{Bytes, Machine};
 use befit_program::{LineGroups, Program, Sample};
 use befit_sim::sampled;
 
@@ -43,6 +43,19 @@ pub enum Sampling {
 }
 
 impl Sampling {
+    /// Checks what is known without the program but for the size of its recorded lines.
+    ///
+    /// # Errors
+    /// Where the sets of some cache of `machine` cannot be divided by the number asked for.
+    pub fn check(self, machine: &Machine, recorded: Bytes) -> Result<(), LabError> {
+        match self {
+            Self::OneIn(k) if k > 1 && sampled::groups(machine, recorded, k).is_none() => {
+                Err(cannot_divide(machine, k, ""))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The groups of lines of which each simulation of `program` on `machine` takes one, at first;
     /// `None` where it takes all lines.
     ///
@@ -57,12 +70,7 @@ impl Sampling {
         match self {
             Self::Off | Self::OneIn(1) => Ok(None),
             Self::OneIn(one_in) => of(one_in).map(Some).ok_or_else(|| {
-                LabError::Usage(format!(
-                    "one line in {one_in} of {}: some cache has a number of sets that {one_in} \
-                     does not divide, or has no more than 64 classes of them; or the program has \
-                     too many lines",
-                    machine.name
-                ))
+                cannot_divide(machine, one_in, "; or the program has too many lines")
             }),
             Self::Auto => {
                 let touches = program.total_touches();
@@ -124,6 +132,15 @@ impl fmt::Display for Sampling {
             Self::Auto => f.write_str("auto"),
         }
     }
+}
+
+/// That one line in so many cannot be taken, for one of the usual reasons or another.
+fn cannot_divide(machine: &Machine, one_in: u32, other: &str) -> LabError {
+    LabError::Usage(format!(
+        "one line in {one_in} of {}: some cache has a number of sets that {one_in} does not \
+         divide, or has no more than 64 classes of them{other}",
+        machine.name
+    ))
 }
 
 /// The groups of one line in so many, where the machine and the number of lines allow it.
@@ -197,7 +214,6 @@ impl Samples {
 
 #[cfg(test)]
 mod tests {
-    use befit_machine::Bytes;
     use befit_program::{Declared, Meta, ProgramBuilder, RawTouch, ScopeId};
 
     use super::*;
@@ -222,6 +238,17 @@ mod tests {
         let odd: Machine = "l1:1(size=24KiB ways=8) pu:1".parse().unwrap();
         let error = Sampling::OneIn(32).groups(&program, &odd).unwrap_err().to_string();
         assert!(error.starts_with("one line in 32"), "{error}");
+    }
+
+    #[test]
+    fn a_machine_that_cannot_be_divided_as_asked_is_known_without_a_program() {
+        let odd: Machine = "l1:1(size=24KiB ways=8) pu:1".parse().unwrap();
+        let check = |sampling: Sampling| sampling.check(&odd, Bytes(64));
+        let error = check(Sampling::OneIn(32)).unwrap_err();
+        assert!(error.is_usage() && error.to_string().starts_with("one line in 32"), "{error}");
+        for good in [Sampling::OneIn(16), Sampling::OneIn(1), Sampling::Off, Sampling::Auto] {
+            assert!(check(good).is_ok(), "{good}");
+        }
     }
 
     #[test]

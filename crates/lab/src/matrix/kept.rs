@@ -31,19 +31,19 @@ impl<'a> Kept<'a> {
     }
 
     /// The group of the recording `content` under `plan`, or else what `simulate` finds, which is
-    /// kept from now on.
+    /// kept from now on; and whether it was kept before.
     pub(super) fn or(
         &mut self,
         content: &str,
         plan: &SimulationPlan,
         simulate: impl FnOnce() -> Result<Group, LabError>,
-    ) -> Result<Group, LabError> {
-        let Some(own) = self.own else { return simulate() };
+    ) -> Result<(Group, bool), LabError> {
+        let Some(own) = self.own else { return Ok((simulate()?, false)) };
         let key = xxhash_rust::xxh3::xxh3_128(format!("{own} {content} {plan:?}").as_bytes());
         let file = self.folder.join(format!("{key:032x}.json"));
         if let Some(group) = kept::read(&file) {
             kept::used(&file);
-            return Ok(group);
+            return Ok((group, true));
         }
         let group = simulate()?;
         if let Err(why) = kept::add(&file, &group) {
@@ -51,7 +51,7 @@ impl<'a> Kept<'a> {
             self.progress.note(&format!("cannot keep results in {folder}: {why}"));
             self.own = None; // one note is enough
         }
-        Ok(group)
+        Ok((group, false))
     }
 }
 
@@ -94,19 +94,21 @@ mod tests {
             sampling: Sampling::Off,
         };
         let mut simulated = 0;
-        let mut run = |kept: &mut Kept<'_>, content: &str, shrink| {
+        let mut run = |kept: &mut Kept<'_>, content: &str, shrink, is_found| {
             let group = || {
                 simulated += 1;
                 Ok(Group { memory_share: 0.1 + f64::from(shrink), measured: Vec::new() })
             };
-            let found = kept.or(content, &plan(shrink), group).unwrap();
-            assert_eq!(found.memory_share, 0.1 + f64::from(shrink));
+            let (group, found) = kept.or(content, &plan(shrink), group).unwrap();
+            assert_eq!((group.memory_share, found), (0.1 + f64::from(shrink), is_found));
         };
-        for (content, shrink) in [("a", 1), ("a", 1), ("b", 1), ("a", 2), ("b", 1)] {
-            run(&mut kept, content, shrink);
+        for (content, shrink, is_found) in
+            [("a", 1, false), ("a", 1, true), ("b", 1, false), ("a", 2, false), ("b", 1, true)]
+        {
+            run(&mut kept, content, shrink, is_found);
         }
         kept.own = Some(2);
-        run(&mut kept, "a", 1);
+        run(&mut kept, "a", 1, false);
         assert_eq!(simulated, 4);
     }
 

@@ -123,9 +123,11 @@ impl MatrixPlan {
                 shrink: row.costs_shrink,
                 sampling: Sampling::Off,
             };
-            let group = kept.or(content, &plan, || cell::group(program, &plan, &remaining))?;
+            let (group, found) =
+                kept.or(content, &plan, || cell::group(program, &plan, &remaining))?;
             cells.extend(cells_of(row, machine, program, group));
-            remaining.done(weight(&(row.clone(), machine.clone())));
+            let weight = weight(&(row.clone(), machine.clone()));
+            if found { remaining.skip(weight) } else { remaining.done(weight) }
         }
         let mut standings = standing::of(&cells, &schedulers);
         if self.own.is_some() {

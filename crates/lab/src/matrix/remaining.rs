@@ -38,6 +38,12 @@ impl<'a> Remaining<'a> {
         self.weight_done.fetch_add(weight, Ordering::Relaxed);
     }
 
+    /// A group of this weight was found: it took no time, which says nothing of the rest.
+    pub(super) fn skip(&mut self, weight: u64) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.weight = self.weight.saturating_sub(weight);
+    }
+
     fn place(&self) -> String {
         let done = self.done.load(Ordering::Relaxed);
         let share = self.weight_done.load(Ordering::Relaxed) as f64 / self.weight.max(1) as f64;
@@ -95,6 +101,8 @@ impl Progress for Remaining<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -110,5 +118,17 @@ mod tests {
         assert_eq!(remaining.place(), "1 of 2: ");
         remaining.done(3);
         assert_eq!(remaining.place(), "2 of 2, less than a minute left: ");
+    }
+
+    #[test]
+    fn what_was_found_says_nothing_of_the_time_of_the_rest() {
+        let mut remaining = Remaining::new(&crate::Silent, [90, 5, 5].into_iter());
+        remaining.skip(90);
+        assert_eq!(remaining.place(), "2 of 3: ");
+        // Half of what there is to do.
+        remaining.done(5);
+        let minute = Duration::from_secs(60);
+        remaining.start = remaining.start.checked_sub(10 * minute).unwrap();
+        assert_eq!(remaining.place(), "3 of 3, some 10 min left: ");
     }
 }

@@ -289,6 +289,9 @@ impl NativePlan {
         };
         set("BEFIT_THREADS", self.threads.map(|threads| threads.to_string()));
         set("BEFIT_MACHINE", self.machine.clone());
+        // Whatever the user's environment has pools measure: the summary needs where time goes, and
+        // a trace only where there is to be one.
+        set("BEFIT_TIMES", Some("phases".to_owned()));
         // Under all schedulers alike, whatever a pool would choose for each.
         let usual = || env::var_os("BEFIT_PIN").is_none().then(|| "auto".to_owned());
         set("BEFIT_PIN", self.pin.clone().or_else(usual));

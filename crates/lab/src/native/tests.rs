@@ -52,7 +52,7 @@ impl Script {
     }
 }
 
-fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
+pub(super) fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
     NativePlan {
         schedulers: schedulers.iter().map(|name| name.parse().unwrap()).collect(),
         repeats: repeats.try_into().unwrap(),
@@ -63,6 +63,19 @@ fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
         show_output: false,
         trace: false,
     }
+}
+
+/// A program that is never started.
+pub(super) fn program() -> NativeProgram {
+    let (program, name) = ("program".into(), "program".to_owned());
+    let (arguments, measured) = (Vec::new(), Measured::Pools);
+    NativeProgram { program, arguments, name, measured, stdin: None }
+}
+
+/// The value that `command` gives a variable of the environment.
+pub(super) fn variable(command: &Command, name: &str) -> Option<String> {
+    let (_, value) = command.get_envs().find(|(known, _)| *known == name)?;
+    Some(value?.to_str().unwrap().to_owned())
 }
 
 fn run(
@@ -157,8 +170,15 @@ fn settings_reach_the_program() {
         "BEFIT_SCHEDULER=pws",
         "BEFIT_SIGMA=0.25",
         "BEFIT_THREADS=3",
+        "BEFIT_TIMES=phases",
     ];
     assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn pools_measure_phases_whatever_the_users_environment_says() {
+    let command = plan(&["ws"], 1).command(&program(), SchedulerKind::Ws);
+    assert_eq!(variable(&command, "BEFIT_TIMES"), Some("phases".to_owned()));
 }
 
 #[test]

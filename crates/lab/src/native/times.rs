@@ -1,6 +1,8 @@
 //! The times of a program's pools, where the machine is the one that was described.
 
-use std::{thread, time::Duration};
+use std::{process::Command, thread, time::Duration};
+
+use befit_sched::SchedulerKind;
 
 use super::{NativePlan, NativeProgram, child};
 use crate::{Interrupt, LabError, Progress, Seconds, quiet::Quiet};
@@ -71,9 +73,7 @@ impl NativePlan {
                     let before = quiet.is_none_or(|quiet| quiet.before(threads))
                         && (is_alone || are_near(true));
                     if before || spare == 0 {
-                        let mut command = plan.command(program, *scheduler);
-                        // Not where it goes: what would measure that would be measured.
-                        command.env("BEFIT_TIMES", "span");
+                        let mut command = plan.timed_command(program, *scheduler);
                         if let Some(quiet) = quiet {
                             quiet.place(&mut command);
                         }
@@ -118,11 +118,32 @@ impl NativePlan {
         }
         Ok(times)
     }
+
+    /// A run that is only timed.
+    fn timed_command(&self, program: &NativeProgram, scheduler: SchedulerKind) -> Command {
+        let mut command = self.command(program, scheduler);
+        // Not where it goes: what would measure that would be measured.
+        command.env("BEFIT_TIMES", "span");
+        // What predicts these times knows nothing of the user's environment. An empty variable
+        // counts as none.
+        command.envs([("BEFIT_AUTO", ""), ("BEFIT_SIZES", "")]);
+        command
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native;
+
+    #[test]
+    fn runs_that_are_timed_take_neither_sizes_nor_measurements_from_the_environment() {
+        let plan = native::tests::plan(&["auto"], 1);
+        let command = plan.timed_command(&native::tests::program(), SchedulerKind::Auto);
+        for (name, value) in [("BEFIT_TIMES", "span"), ("BEFIT_AUTO", ""), ("BEFIT_SIZES", "")] {
+            assert_eq!(native::tests::variable(&command, name), Some(value.to_owned()), "{name}");
+        }
+    }
 
     #[test]
     fn runs_on_another_machine_count_only_if_there_are_no_others() {

@@ -8,8 +8,10 @@ mod store;
 mod work;
 
 use std::{
-    env, fs, io,
-    path::{Path, PathBuf},
+    env,
+    ffi::OsString,
+    fs, io,
+    path::{self, Path, PathBuf},
     process::{Command, Stdio},
     thread,
 };
@@ -75,7 +77,9 @@ struct RecordingJob {
 ///
 /// The program is built a second time, without instrumentation, and run up to six times: the
 /// recording holds how long its operations take. Where that fails, it does not, and `progress` gets
-/// a note. Such a recording is kept under the second binary and the machine at hand, too.
+/// a note. Such a recording is kept under the second binary and the machine at hand, too. Where
+/// other programs disturbed these runs, `progress` gets a note, then and whenever the recording is
+/// found.
 ///
 /// Where another process puts another build in the place of either meanwhile, what its runs show is
 /// not kept, and `progress` gets a note.
@@ -186,9 +190,12 @@ fn record_with(
         };
         let fit = befit_sim::work::GENERATION.to_le_bytes();
         let host_text = format!("{host:?}");
-        let key = store::key(&[key.as_bytes(), built.bytes(), host_text.as_bytes(), &fit]);
-        let file = store::file(&folder, &name, &key);
-        if found && let Some(program) = store::load(&file, &name, progress) {
+        let files = work::Files::new(
+            &folder,
+            &name,
+            &[key.as_bytes(), built.bytes(), host_text.as_bytes(), &fit],
+        );
+        if found && let Some(program) = files.load(&name, &host, progress) {
             // Without the recording that it was made of it would not be looked for.
             crate::kept::used(&raw);
             return Ok(program);
@@ -198,11 +205,11 @@ fn record_with(
             work::uncalibrated(progress, "its build was replaced while it was recorded");
             return Ok(program);
         }
-        let program = work::add(program, &built, &job, &host, progress);
-        if program.work_run().is_some() {
-            store::keep(&file, &program, progress);
+        let worked = work::add(program, &built, &job, &host, progress);
+        if worked.program.work_run().is_some() {
+            files.keep(&worked, progress);
         }
-        Ok(program)
+        Ok(worked.program)
     })
 }
 
@@ -338,7 +345,23 @@ fn chosen_folder() -> Option<PathBuf> {
 
 /// The folder of what is kept of recordings of several programs: that of befit's own kernels.
 pub(crate) fn kept_folder() -> Result<PathBuf, LabError> {
-    chosen_folder().map_or_else(|| checkout("target/befit-record/cache"), Ok)
+    match chosen_folder() {
+        Some(folder) => Ok(folder),
+        None => Ok(own_target(|name| env::var_os(name))?.join("befit-record/cache")),
+    }
+}
+
+/// The folder that cargo builds befit's own kernels in: the one that a `variable` names, from the
+/// current folder, or else that of the sources. As cargo has it, but for its configuration files:
+/// to have cargo itself say so takes longer than to find what is kept.
+fn own_target(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, LabError> {
+    let named = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].into_iter().find_map(variable);
+    match named.filter(|folder| !folder.is_empty()).map(PathBuf::from) {
+        Some(folder) => {
+            path::absolute(&folder).map_err(|error| LabError::cannot_read(&folder, error))
+        }
+        None => checkout("target"),
+    }
 }
 
 /// The same, for programs that are built in the folder `target`.
@@ -368,6 +391,21 @@ mod tests {
         if env::var_os("BEFIT_CACHE").is_none() {
             assert_eq!(cache_folder(binary), Path::new("/home/a/target/befit-record/cache"));
         }
+    }
+
+    #[test]
+    fn what_is_kept_of_kernels_is_looked_for_where_cargo_builds_them() {
+        let here = env::current_dir().unwrap();
+        let of = |named: &[(&str, &str)]| {
+            let value = |name: &str| named.iter().find(|(known, _)| *known == name);
+            own_target(|name| value(name).map(|(_, value)| value.into())).unwrap()
+        };
+        let (one, two) = ("CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR");
+        assert_eq!(of(&[]), checkout("target").unwrap());
+        assert_eq!(of(&[(one, "")]), checkout("target").unwrap());
+        assert_eq!(of(&[(one, "/elsewhere"), (two, "/not/there")]), Path::new("/elsewhere"));
+        assert_eq!(of(&[(one, "builds")]), here.join("builds"));
+        assert_eq!(of(&[(two, "builds")]), here.join("builds"));
     }
 
     #[test]

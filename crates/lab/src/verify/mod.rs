@@ -187,18 +187,7 @@ impl VerifyPlan {
         let recording = program.recording(self.fresh, progress);
         let (recording, work) = unless_raised(interrupt, recording)?;
         let predictions = self.predict(&recording, &self.machine, interrupt, progress)?;
-        let plan = |threads: &NonZeroU32| NativePlan {
-            schedulers: self.schedulers.clone(),
-            repeats: self.repeats,
-            threads: Some(*threads),
-            // The pool sees the machine that it is on, whatever is pretended in the simulation.
-            machine: None,
-            pin: None,
-            options: self.options,
-            show_output: false,
-            trace: false,
-        };
-        let plans: Vec<NativePlan> = self.threads.iter().map(plan).collect();
+        let plans: Vec<_> = self.threads.iter().map(|threads| self.native(*threads)).collect();
         // The host of a virtual machine may move its processors to where they share no cache, or
         // one core.
         let cycle = 1e3 / f64::from(self.machine.mhz.max(1));
@@ -238,6 +227,22 @@ impl VerifyPlan {
         }
         result::speed_up(&mut results);
         Ok(results)
+    }
+
+    /// The native runs with so many threads. No option is left to the environment, of which the
+    /// simulation knows nothing.
+    fn native(&self, threads: NonZeroU32) -> NativePlan {
+        NativePlan {
+            schedulers: self.schedulers.clone(),
+            repeats: self.repeats,
+            threads: Some(threads),
+            // The pool sees the machine that it is on, whatever is pretended in the simulation.
+            machine: Some("host".to_owned()),
+            pin: None,
+            options: OptionChoices::from(self.options.options()),
+            show_output: false,
+            trace: false,
+        }
     }
 
     /// The times of `program` on the first workers of `machine`: by number of threads, then by

@@ -39,6 +39,30 @@ fn a_last_level_cache_of_a_quarter_of_its_size_is_suspected() {
 }
 
 #[test]
+fn native_runs_take_no_option_and_no_machine_from_the_environment() {
+    let mut options = OptionChoices::default();
+    options.choose("sigma", |options| options.sigma = 0.25);
+    let plan = VerifyPlan {
+        programs: Vec::new(),
+        threads: vec![NonZeroU32::MIN],
+        schedulers: vec![SchedulerKind::Sb],
+        repeats: NonZeroU32::MIN,
+        seeds: NonZeroU32::MIN,
+        options,
+        machine: real(),
+        asked: "host".to_owned(),
+        fresh: false,
+        patience: 0,
+        suspects: false,
+    };
+    let native = plan.native(NonZeroU32::MIN);
+    // Each is set, to what is simulated.
+    assert_eq!(native.options.open().count(), 0);
+    assert_eq!(native.options.options(), options.options());
+    assert_eq!(native.machine.as_deref(), Some("host"));
+}
+
+#[test]
 fn verdicts_and_speed_ups_follow_from_the_times() {
     let result = |threads, predicted: f64, measured: f64| {
         let times = |time| Spread { min: time, median: time, max: time };
