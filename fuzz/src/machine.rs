@@ -1,6 +1,6 @@
 //! Machines: hwloc's XML, and synthetic strings.
 
-use befit_machine::Machine;
+use befit_machine::{Machine, MachineError};
 
 use crate::within;
 
@@ -11,11 +11,19 @@ pub(crate) const CONSTANT: u64 = 128 << 20;
 pub(crate) fn xml(input: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(input) else { return false };
     // Bytes of text that are a name or a number each become some words of a tree.
-    let Ok(machine) = within(10, CONSTANT, input, || Machine::from_xml("fuzzing", text)) else {
-        return false;
-    };
+    let read = within(10, CONSTANT, input, || Machine::from_xml("fuzzing", text));
+    let Some(machine) = taken(read) else { return false };
     look_at(&machine);
     true
+}
+
+/// The machine, if there is one. An error is one line, whatever it quotes of the input.
+fn taken(read: Result<Machine, MachineError>) -> Option<Machine> {
+    read.inspect_err(|error| {
+        let said = error.to_string();
+        assert!(!said.contains(char::is_control), "an error is one line: {said:?}");
+    })
+    .ok()
 }
 
 pub(crate) fn xml_seeds() -> Vec<Vec<u8>> {
@@ -39,9 +47,8 @@ pub(crate) fn xml_seeds() -> Vec<Vec<u8>> {
 
 pub(crate) fn synthetic(input: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(input) else { return false };
-    let Ok(machine) = within(10, CONSTANT, input, || text.parse::<Machine>()) else {
-        return false;
-    };
+    let read = within(10, CONSTANT, input, || text.parse::<Machine>());
+    let Some(machine) = taken(read) else { return false };
     look_at(&machine);
     let written = machine.synthetic();
     let mut again: Machine = written.parse().expect("what it writes can be read");

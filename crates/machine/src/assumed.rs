@@ -32,25 +32,26 @@ pub fn latency(level: Level) -> Cycles {
     })
 }
 
-/// One controller: 100 ns and 100 GB/s at 2.5 GHz, about a socket of eight DDR4-3200 channels at
-/// half its peak.
+/// 100 ns and, of one controller, 100 GB/s, as cycles of a clock of `mhz`: about a socket of eight
+/// DDR4-3200 channels at half its peak.
 ///
 /// Parallelism 10: the line-fill buffers of an Intel core from Nehalem to Skylake; a streaming run
 /// keeps them full. Window 112: half of the 224 instructions that Skylake and Zen 2 have in flight,
 /// as an operation stands for about two. A cache of another socket takes 1.4 times the time of
 /// local memory, as on two-socket Xeons and EPYCs. Wires of which nothing is known do not bind.
-pub fn memory() -> Memory {
+pub fn memory(mhz: u32) -> Memory {
+    let cycles = |at_2500: u64| Cycles((at_2500 * u64::from(mhz) + 1250) / 2500);
     Memory {
-        latency: Cycles(250),
+        latency: cycles(250),
         controllers: 1,
-        bandwidth: 40.0,
+        bandwidth: 40.0 * 2500.0 / f64::from(mhz),
         placement: Placement::default(),
         parallelism: 10.0,
         streams: None,
         window: 112,
         runs: 0,
-        remote_latency: Cycles(350),
-        far_latency: Cycles(350),
+        remote_latency: cycles(350),
+        far_latency: cycles(350),
         clean: CleanSource::default(),
         fabric: None,
         package_link: None,
@@ -92,7 +93,7 @@ pub(crate) fn size(level: Level) -> Bytes {
 }
 
 /// The size of a real cache whose size is not told, as on boards whose device tree leaves it out:
-/// small, so that more is not promised than is there.
+/// small, so that more is not promised than is there. See [`holding`].
 pub(crate) fn untold_size(level: Level) -> Bytes {
     match level.0 {
         0 | 1 => Bytes::kib(32),
@@ -132,6 +133,14 @@ pub(crate) fn completed(
     let set = |ways: u32| line.unwrap_or(LINE).0.saturating_mul(u64::from(ways.max(1))).max(1);
     let ways = ways.filter(|ways| known.0.is_multiple_of(set(*ways)));
     (cache(level, known, line, ways), size.is_none())
+}
+
+/// `cache`, whose size is assumed, with room for the `largest` of those below it, in whole sets: no
+/// cache is smaller than one below.
+pub(crate) fn holding(cache: Cache, largest: Bytes) -> Cache {
+    let set = cache.line.0.saturating_mul(u64::from(cache.ways.max(1))).max(1);
+    let least = largest.0.checked_next_multiple_of(set).map_or(largest, Bytes);
+    Cache { size: cache.size.max(least), ..cache }
 }
 
 /// The associativity where it is not told: the largest up to 16 (8 for L1) that divides the number

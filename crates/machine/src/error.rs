@@ -1,8 +1,14 @@
 //! Mistakes in the name or the description of a machine.
 
-use std::{error::Error, fmt, io, path::PathBuf};
+use std::{
+    error::Error,
+    fmt::{self, Write},
+    io,
+    path::PathBuf,
+};
 
-/// Why there is no machine. Each message is one line that says where and what.
+/// Why there is no machine. Each message is one line that says where and what: what it quotes has
+/// its control characters escaped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MachineError {
@@ -51,6 +57,7 @@ pub enum MachineError {
 
 impl fmt::Display for MachineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f = &mut OneLine(f);
         match self {
             Self::Unknown { name, known } => write!(
                 f,
@@ -75,6 +82,20 @@ impl fmt::Display for MachineError {
     }
 }
 
+/// Writes control characters as Rust does: a name or a file may hold any, and a terminal would obey
+/// them.
+struct OneLine<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl Write for OneLine<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|c| self.write_char(c))
+    }
+
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        if c.is_control() { write!(self.0, "{}", c.escape_default()) } else { self.0.write_char(c) }
+    }
+}
+
 impl Error for MachineError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         if let Self::Read { source, .. } = self { Some(source) } else { None }
@@ -85,5 +106,22 @@ impl MachineError {
     /// An error about one object of the tree, or one place in its description.
     pub(crate) fn object(object: impl Into<String>, what: impl Into<String>) -> Self {
         Self::Object { object: object.into(), what: what.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Machine;
+
+    #[test]
+    fn a_message_is_one_line_whatever_the_name_holds() {
+        let message = Machine::find("my\nbox\u{1b}[2Jé").unwrap_err().to_string();
+        assert!(
+            message.starts_with(r"unknown machine `my\nbox\u{1b}[2Jé`; known are"),
+            "{message}"
+        );
+        let message = Machine::find("no\nsuch.xml").unwrap_err().to_string();
+        assert!(message.contains(r" no\nsuch.xml"), "{message}");
+        assert!(!message.contains(char::is_control), "{message}");
     }
 }

@@ -125,6 +125,16 @@ pub enum Placement {
     Bound(u32),
 }
 
+impl Placement {
+    /// The same, on at most so many controllers.
+    pub(crate) fn within(self, controllers: u32) -> Self {
+        match self {
+            Self::Bound(k) => Self::Bound(k.min(controllers)),
+            any => any,
+        }
+    }
+}
+
 /// Where a clean line comes from that another last-level cache holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CleanSource {

@@ -10,7 +10,7 @@
 //! # Ok::<(), befit_machine::MachineError>(())
 //! ```
 
-use crate::{Bytes, Cluster, ClusterId, Machine, MachineError, Placement, Worker, WorkerId};
+use crate::{Bytes, Cluster, ClusterId, Machine, MachineError, Placement, WorkerId};
 
 impl Machine {
     /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of the
@@ -65,17 +65,7 @@ impl Machine {
         let kept = &sockets[..count as usize];
         let keeps = |w| kept.iter().any(|s| self.cluster(*s).has(WorkerId(w)));
         let keep: Vec<bool> = (0..self.workers().len() as u32).map(keeps).collect();
-        let before = packages(&self.workers);
         self.keep(&keep);
-        let memory = &mut self.memory;
-        if memory.controllers.is_multiple_of(all) {
-            memory.controllers = memory.controllers / all * count;
-        } else if memory.controllers.is_multiple_of(before) {
-            memory.controllers = memory.controllers / before * packages(&self.workers);
-        }
-        if let Placement::Bound(k) = &mut memory.placement {
-            *k = (*k).min(memory.controllers);
-        }
         self.name += &format!(", {count} socket{}", if count == 1 { "" } else { "s" });
         Ok(self)
     }
@@ -109,6 +99,8 @@ impl Machine {
     }
 
     /// Its first `count` workers (hardware threads); the caches above them keep their sizes.
+    /// Sockets that are left out take their memory controllers along, as in
+    /// [`Self::with_sockets`].
     ///
     /// # Errors
     /// Where it has not so many, or `count` is 0.
@@ -217,8 +209,29 @@ impl Machine {
         Ok(sockets)
     }
 
-    /// Leaves only the workers for which `keep` is true, and the clusters that hold one.
+    /// How many sockets and how many packages it has.
+    fn sockets_and_packages(&self) -> [u32; 2] {
+        // Packages are numbered from left to right.
+        let packages = self.workers.last().map_or(1, |worker| worker.package + 1);
+        [self.cluster(ClusterId::ROOT).children.len() as u32, packages]
+    }
+
+    /// Leaves the memory controllers of the sockets that are left of so many, or, where they are
+    /// each package's rather than each socket's, those of the packages that are left.
+    fn keep_controllers(&mut self, before: [u32; 2]) {
+        let mut shares = before.into_iter().zip(self.sockets_and_packages());
+        let memory = &mut self.memory;
+        let is_shared = |count: u32| count > 0 && memory.controllers.is_multiple_of(count);
+        if let Some((before, left)) = shares.find(|(before, _)| is_shared(*before)) {
+            memory.controllers = (memory.controllers / before * left).max(1);
+        }
+        memory.placement = memory.placement.within(memory.controllers);
+    }
+
+    /// Leaves only the workers for which `keep` is true, with the clusters that hold one and their
+    /// memory controllers.
     fn keep(&mut self, keep: &[bool]) {
+        let all = self.sockets_and_packages();
         // How many are left before each: its new number.
         let mut before = vec![0];
         for (at, kept) in keep.iter().enumerate() {
@@ -254,12 +267,8 @@ impl Machine {
             }
             worker.package = packages.len() as u32 - 1;
         }
+        self.keep_controllers(all);
     }
-}
-
-/// How many packages there are; they are numbered from left to right.
-fn packages(workers: &[Worker]) -> u32 {
-    workers.last().map_or(1, |worker| worker.package + 1)
 }
 
 #[cfg(test)]
@@ -305,6 +314,25 @@ mod tests {
         bound.memory.placement = Placement::Bound(2);
         let placement = bound.with_sockets(12).unwrap().memory.placement;
         assert_eq!(placement, Placement::Bound(1));
+    }
+
+    #[test]
+    fn fewer_workers_leave_the_controllers_of_the_packages_that_are_left() {
+        let left = |placement: &str, workers| {
+            let text = format!(
+                "(controllers=2 bandwidth=10 placement={placement}) pack:2 l3:1 core:2 pu:1"
+            );
+            let machine = Machine::find(&text).unwrap().with_workers(workers).unwrap();
+            invariants::check(&machine);
+            (machine.memory.controllers, machine.memory.placement)
+        };
+        assert_eq!(left("interleaved", 2), (1, Placement::Interleaved));
+        assert_eq!(left("interleaved", 3), (2, Placement::Interleaved));
+        assert_eq!(left("2", 2), (1, Placement::Bound(1)));
+        assert_eq!(left("2", 3), (2, Placement::Bound(2)));
+        // No cache is shared there.
+        let machine = Machine::find("pack:2 core:2 pu:1").unwrap().with_workers(1).unwrap();
+        assert_eq!(machine.memory.controllers, 1);
     }
 
     #[test]

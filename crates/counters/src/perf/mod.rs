@@ -30,8 +30,8 @@ use refusal::{Asked, refusal};
 /// moves::<befit_counters::Hardware>();
 /// ```
 ///
-/// On processors with several kinds of cores, only the time on the larger kind is counted;
-/// [`Counts::coverage`] shows it.
+/// On processors with several kinds of cores, only the time on one kind (on Intel the larger) is
+/// counted; [`Counts::coverage`] shows it.
 pub struct Hardware(ThreadCounters);
 
 /// Time on a processor, page faults, context switches and migrations of one thread.

@@ -106,7 +106,7 @@ impl MachineSpec {
         Self {
             name: name.into(),
             mhz: assumed::MHZ,
-            memory: assumed::memory(),
+            memory: assumed::memory(assumed::MHZ),
             cycles_per_operation: assumed::CYCLES_PER_OPERATION,
             issue: None,
             prices: assumed::prices(assumed::MHZ),
@@ -114,10 +114,21 @@ impl MachineSpec {
         }
     }
 
-    /// Sets the clock, and the prices that are known in seconds to as many cycles of it.
+    /// Sets the clock, and what is assumed in seconds to as many cycles of it: memory's latencies
+    /// and bandwidth, and the price of waking. Figures that are told are to be set after it.
     pub fn set_mhz(&mut self, mhz: u32) {
+        let Memory { latency, remote_latency, far_latency, bandwidth, .. } = assumed::memory(mhz);
         self.mhz = mhz;
+        self.memory = Memory { latency, remote_latency, far_latency, bandwidth, ..self.memory };
         self.prices.wake = assumed::prices(mhz).wake;
+    }
+
+    /// Divides the assumed bandwidth, which is a whole package's, among the controllers of one:
+    /// more of them, as where a package has several NUMA nodes, are not more memory channels.
+    pub(crate) fn share_bandwidth(&mut self) {
+        let packages = packages(&self.parts).max(1) as f64;
+        let controllers = f64::from(self.memory.controllers.max(1));
+        self.memory.bandwidth *= (packages / controllers).min(1.0);
     }
 
     /// Numbers clusters and workers from left to right and checks everything. O(parts).
@@ -156,6 +167,30 @@ impl MachineSpec {
             workers: tree.workers,
         })
     }
+}
+
+/// How many packages there are; one inside another is part of it.
+fn packages(parts: &[Part]) -> usize {
+    let of = |part: &Part| match part {
+        Part::Package(_) => 1,
+        Part::Group(parts) | Part::Cache { parts, .. } | Part::Core { parts, .. } => {
+            packages(parts)
+        }
+        Part::Worker { .. } => 0,
+    };
+    parts.iter().map(of).sum()
+}
+
+/// The size of the largest of the caches among `parts` that stand in no other of them.
+pub(crate) fn largest_cache(parts: &[Part]) -> Bytes {
+    let of = |part: &Part| match part {
+        Part::Cache { cache, .. } => cache.size,
+        Part::Group(parts) | Part::Package(parts) | Part::Core { parts, .. } => {
+            largest_cache(parts)
+        }
+        Part::Worker { .. } => Bytes(0),
+    };
+    parts.iter().map(of).max().unwrap_or_default()
 }
 
 /// Where parts stand.

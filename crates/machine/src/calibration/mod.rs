@@ -2,10 +2,11 @@
 //!
 //! `befit calibrate` writes a file: comment lines that begin with `#`, then one synthetic string
 //! ([`crate::synthetic`]). `host` detects the tree of caches, its workers within affinity mask and
-//! quota, as without the file. From the file it takes the figures: clock, memory and its wires,
-//! prices, the cost of an operation, and for each level latency and *effective* size, which may be
-//! less than what the system claims, and is never more. A comment names the processor's model. A
-//! file of another model, or of other or larger caches, is not used.
+//! quota, and the number of memory controllers beside them, as without the file. From the file it
+//! takes the figures: clock, memory and its wires, prices, the cost of an operation, and for each
+//! level latency and *effective* size, which may be less than what the system claims, is never
+//! more, and never less than a cache below has. A comment names the processor's model. A file of
+//! another model, or of other or larger caches, is not used.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Cache, ClusterId, Level, Machine, MachineError, WorkerId, synthetic};
+use crate::{Bytes, Cache, ClusterId, Level, Machine, MachineError, Memory, WorkerId, synthetic};
 
 /// Bytes of a file that are read at most: it has a line of some hundred, and comments.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -162,24 +163,30 @@ fn first_path(machine: &Machine) -> Vec<Cache> {
 
 fn take(host: &mut Machine, measured: &Machine) {
     host.mhz = measured.mhz;
-    host.memory = measured.memory;
+    // The file is of all CPUs; those that are used now may be beside fewer controllers.
+    host.memory = Memory { controllers: host.memory.controllers, ..measured.memory };
+    host.memory.placement = host.memory.placement.within(host.memory.controllers);
     host.prices = measured.prices;
     (host.cycles_per_operation, host.issue) = (measured.cycles_per_operation, measured.issue);
     let (claimed, found) = (first_path(host), first_path(measured));
-    for at in 0..host.clusters.len() {
-        let parent = host.clusters[at].parent.unwrap_or(ClusterId::ROOT);
-        let room = host.cluster(parent).size();
+    // From the cores outwards, as no cache may become smaller than one below it.
+    for at in (0..host.clusters.len()).rev() {
+        let is_last_level = host.clusters[at].parent == Some(ClusterId::ROOT);
+        let below = host.clusters[at].children.iter().map(|child| host.cluster(*child).size());
+        let least = below.max().unwrap_or(Bytes(0));
         let Some(cache) = &mut host.clusters[at].cache else { continue };
         let of_level = claimed.iter().zip(&found).find(|(claimed, _)| claimed.level == cache.level);
         let Some((claimed, found)) = of_level else { continue };
         cache.latency = found.latency;
         (cache.transfer, cache.stream) = (found.transfer, found.stream);
-        if parent == ClusterId::ROOT {
+        if is_last_level {
             cache.link = found.link;
         }
         // What was measured holds for caches like the first of their level.
-        if (cache.size, cache.ways) == (claimed.size, claimed.ways) && found.size <= room {
-            (cache.size, cache.ways) = (found.size, found.ways);
+        let set = cache.line.0 * u64::from(found.ways.max(1));
+        let size = Bytes(found.size.max(least).0.next_multiple_of(set));
+        if (cache.size, cache.ways) == (claimed.size, claimed.ways) && size <= cache.size {
+            (cache.size, cache.ways) = (size, found.ways);
         }
     }
 }

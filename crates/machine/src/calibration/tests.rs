@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::{Bytes, Cycles, invariants};
+use crate::{Bytes, Cycles, MachineSpec, Part, Placement, invariants};
 
 const HOST: &str = "(mhz=2600) l3:1(size=32MiB ways=16) core:4 l2:1(size=1MiB ways=16)
                     l1:1(size=48KiB ways=12) pu:1";
@@ -12,10 +12,14 @@ fn host() -> Machine {
 
 /// The host with a calibration file of this text.
 fn calibrated(text: &str) -> Result<Machine, MachineError> {
+    applied(host(), text)
+}
+
+fn applied(host: Machine, text: &str) -> Result<Machine, MachineError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host.machine");
     fs::write(&path, text).unwrap();
-    from_file(host(), &path, || Some("Zen 4".to_owned()))
+    from_file(host, &path, || Some("Zen 4".to_owned()))
 }
 
 #[test]
@@ -32,6 +36,48 @@ fn figures_come_from_the_file_and_workers_from_the_host() {
     assert_eq!((l3.size, l3.ways, l3.latency), (Bytes::mib(6), 12, Cycles(50)));
     assert_eq!(l3.link.unwrap().write, 20.0);
     assert!(m.calibration().unwrap().ends_with("host.machine"));
+}
+
+#[test]
+fn the_number_of_controllers_is_the_host_s() {
+    for (of_host, of_file, placement, expected) in [
+        (1, 4, "interleaved", Placement::Interleaved),
+        (1, 4, "3", Placement::Bound(1)),
+        (4, 1, "interleaved", Placement::Interleaved),
+        (4, 1, "1", Placement::Bound(1)),
+        (4, 4, "3", Placement::Bound(3)),
+    ] {
+        let mut host = host();
+        host.memory.controllers = of_host;
+        let file = format!(
+            "(mhz=3350 bandwidth=12 controllers={of_file} placement={placement}) l3:1(size=6MiB) \
+             core:4 l2:1(size=1MiB) l1:1(size=48KiB) pu:1"
+        );
+        let memory = applied(host, &file).unwrap().memory;
+        assert_eq!((memory.controllers, memory.placement), (of_host, expected));
+        assert_eq!(memory.bandwidth, 12.0);
+    }
+}
+
+#[test]
+fn a_cache_becomes_no_smaller_than_one_below_it() {
+    // The cores of the second kind share an L2 of another size, which was not measured.
+    let hybrid = || {
+        let l1 = Part::cache(1, Bytes::kib(32), 8, vec![Part::worker(None)]);
+        let core = Part::core(100, vec![l1]);
+        let big = Part::cache(2, Bytes::mib(1), 16, vec![core.clone()]);
+        let little = Part::cache(2, Bytes::mib(4), 16, vec![core; 4]);
+        let l3 = Part::cache(3, Bytes::mib(12), 12, vec![big, little]);
+        MachineSpec::new("host", vec![l3]).build().unwrap()
+    };
+    for (found, size) in [("6MiB ways=12", Bytes::mib(6)), ("3MiB ways=12", Bytes(4_194_816))] {
+        let file = format!("l3:1(size={found}) core:1 l2:1(size=768KiB) l1:1(size=32KiB) pu:1");
+        let m = applied(hybrid(), &file).unwrap();
+        invariants::check(&m);
+        let sizes: Vec<Bytes> = m.clusters().iter().skip(1).map(|c| c.size()).take(4).collect();
+        let l1 = Bytes::kib(32);
+        assert_eq!(sizes, [size, Bytes::kib(768), l1, Bytes::mib(4)]);
+    }
 }
 
 #[test]

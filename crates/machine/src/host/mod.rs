@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The workers are the online CPUs of the process's affinity mask, in the order of the caches;
-//! where a control group limits CPU time to fewer (rounded down), the first of them by number.
+//! where a control group limits CPU time to fewer (rounded down), as many of them: the first by
+//! number, of each core one thread before any second ones.
 //! Caches keep their full size even where some of the CPUs that share them are left out.
 //!
 //! Latencies and bandwidth, which Linux does not tell, are assumed ([`crate::assumed`]). Where it
@@ -82,20 +83,21 @@ impl Host {
         let Some(cpus) = self.cpus()? else { return unnumbered() };
         let cpus =
             cpus.iter().map(|n| Cpu::read(&files, *n, &cpus)).collect::<Result<Vec<_>, _>>()?;
-        let assumed =
-            cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
+        let mut seen = cpus.iter().flat_map(|cpu| &cpu.caches).peekable();
+        let assumed = seen.peek().is_none() || seen.any(|seen| seen.size_assumed);
         let name = if assumed { ASSUMED } else { "host" };
         let mut spec = MachineSpec::new(name, tree::parts(cpus.clone())?);
         if let Some(mhz) = sysfs::mhz(&files, &cpus) {
             spec.set_mhz(mhz);
         }
         spec.memory.controllers = files.controllers(&cpus)?;
+        spec.share_bandwidth();
         spec.build()
     }
 
     /// The CPUs that are the workers in [`Self::detect`]'s machine, by the operating system's
-    /// numbers, ascending; `None` where it does not number them. Reads a few files in all, not per
-    /// CPU.
+    /// numbers, ascending; `None` where it does not number them. Reads a few files in all, and one
+    /// per CPU only of those that are allowed but not listed as online, or where a quota binds.
     ///
     /// # Errors
     /// As [`Self::detect`]: where no online CPU is allowed, where a file does not hold what Linux
@@ -109,8 +111,11 @@ impl Host {
         let online =
             if self.online { None } else { files.list("sys/devices/system/cpu/online")? };
         let mut cpus = match (online, allowed) {
-            (Some(online), Some(allowed)) => {
-                online.into_iter().filter(|cpu| allowed.contains(cpu)).collect()
+            (Some(online), Some(mut allowed)) => {
+                // In containers of LXC the list counts from 0 as many CPUs as are allowed,
+                // whichever those are (lxcfs makes it up). Each CPU's own file is the kernel's.
+                allowed.retain(|cpu| online.contains(cpu) || files.is_online(*cpu));
+                allowed
             }
             (Some(cpus), None) | (None, Some(cpus)) => cpus,
             (None, None) => return Ok(None),
@@ -118,12 +123,13 @@ impl Host {
         cpus.sort_unstable();
         cpus.dedup();
         if cpus.is_empty() {
-            return Err(MachineError::object("affinity mask", "holds no online CPU"));
+            let what = "holds no online CPU; name a machine instead of `host`";
+            return Err(MachineError::object("affinity mask", what));
         }
         if self.quota
-            && let Some(most) = quota::cpus(&files)
+            && let Some(most) = quota::cpus(&files).filter(|most| *most < cpus.len())
         {
-            cpus.truncate(most);
+            cpus = spread(&files, &cpus, most)?;
         }
         Ok(Some(cpus))
     }
@@ -138,6 +144,20 @@ impl Host {
         let first = Cpu::read(&Files { root: &self.root }, cpus[0], &cpus)?;
         Ok(first.caches.iter().any(|seen| seen.shared.len() == cpus.len()))
     }
+}
+
+/// `most` of `cpus`, both ascending, on as many cores as can be: some systems number the threads of
+/// a core side by side, and a quota would leave both threads of half as many cores.
+fn spread(files: &Files, cpus: &[u32], most: usize) -> Result<Vec<u32>, MachineError> {
+    let place = |cpu: &u32| {
+        let core = sysfs::core(files, *cpu, cpus)?;
+        Ok::<_, MachineError>((core.iter().position(|of_core| of_core == cpu), *cpu))
+    };
+    let mut places = cpus.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+    places.sort_unstable();
+    let mut spread: Vec<u32> = places.into_iter().take(most).map(|(_, cpu)| cpu).collect();
+    spread.sort_unstable();
+    Ok(spread)
 }
 
 /// As many cores as the standard library finds, where there is nothing to read.

@@ -44,6 +44,30 @@ impl Files<'_> {
         line.map(|text| self.parse_list(path, text)).transpose()
     }
 
+    /// The first of these groups of CPUs that the system tells: as a list (`NAME_list`), else as a
+    /// mask (`NAME`), which is all that gVisor has. None where there is none.
+    fn group(&self, directory: &str, names: &[&str]) -> Result<Option<Vec<u32>>, MachineError> {
+        for name in names {
+            if let Some(list) = self.list(&format!("{directory}/{name}_list"))? {
+                return Ok(Some(list));
+            }
+        }
+        for name in names {
+            let path = format!("{directory}/{name}");
+            if let Some(text) = self.text(&path) {
+                let wrong = || self.error(&path, &text, "a mask such as f,0000000f");
+                return parse_mask(&text).ok_or_else(wrong).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the CPU's own file says that it is online. The first CPU often has none.
+    pub(super) fn is_online(&self, cpu: u32) -> bool {
+        let text = self.text(&format!("sys/devices/system/cpu/cpu{cpu}/online"));
+        text.as_deref() == Some("1")
+    }
+
     fn parse_list(&self, path: &str, text: &str) -> Result<Vec<u32>, MachineError> {
         parse_list(text).ok_or_else(|| self.error(path, text, "a list such as 0-3,8"))
     }
@@ -100,6 +124,8 @@ pub(super) struct Seen {
     pub(super) cache: Cache,
     /// The used CPUs that share it, ascending.
     pub(super) shared: Vec<u32>,
+    /// Linux does not tell its size.
+    pub(super) size_assumed: bool,
 }
 
 /// One CPU.
@@ -109,37 +135,41 @@ pub(super) struct Cpu {
     pub(super) caches: Vec<Seen>,
     /// The used CPUs of its core, ascending.
     pub(super) core: Vec<u32>,
-    /// The first used CPU of its package and of its die: neighbours agree on both.
+    /// The first used CPU of its package and of its die: neighbours agree on both. 0 where nothing
+    /// tells: all CPUs are of one then.
     pub(super) place: [u32; 2],
     /// Its speed in units that only compare: `cpu_capacity`, else its highest clock in kHz.
     pub(super) speed: Option<u64>,
-    /// A cache was there, but its size was not.
-    pub(super) size_assumed: bool,
+}
+
+/// Those of `list` that are used, ascending, and `number`, which is one of them.
+fn among(list: Vec<u32>, number: u32, used: &[u32]) -> Vec<u32> {
+    let mut cpus = list;
+    cpus.retain(|cpu| used.binary_search(cpu).is_ok());
+    cpus.push(number);
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// The used CPUs of the core of CPU `number`, ascending; `used` are all CPUs that count, ascending.
+pub(super) fn core(files: &Files, number: u32, used: &[u32]) -> Result<Vec<u32>, MachineError> {
+    let directory = format!("sys/devices/system/cpu/cpu{number}/topology");
+    // Under the newer name, else under the older.
+    let core = files.group(&directory, &["core_cpus", "thread_siblings"])?;
+    Ok(among(core.unwrap_or_default(), number, used))
 }
 
 impl Cpu {
     /// Reads CPU `number`; `used` are all CPUs that count, ascending.
     pub(super) fn read(files: &Files, number: u32, used: &[u32]) -> Result<Self, MachineError> {
         let dir = format!("sys/devices/system/cpu/cpu{number}");
-        let among = |list: Option<Vec<u32>>| {
-            let mut cpus = list.unwrap_or_default();
-            cpus.retain(|cpu| used.binary_search(cpu).is_ok());
-            cpus.push(number);
-            cpus.sort_unstable();
-            cpus.dedup();
-            cpus
+        let first = |names: &[&str]| {
+            let group = files.group(&format!("{dir}/topology"), names)?;
+            Ok::<_, MachineError>(group.map_or(0, |list| among(list, number, used)[0]))
         };
-        // Under the newer name, else under the older.
-        let group = |new: &str, old: &str| {
-            let list = files.list(&format!("{dir}/topology/{new}"))?;
-            Ok::<_, MachineError>(among(match list {
-                Some(list) => Some(list),
-                None => files.list(&format!("{dir}/topology/{old}"))?,
-            }))
-        };
-        let core = group("core_cpus_list", "thread_siblings_list")?;
-        let package = group("package_cpus_list", "core_siblings_list")?;
-        let die = group("die_cpus_list", "core_siblings_list")?;
+        let package = first(&["package_cpus", "core_siblings"])?;
+        let die = first(&["die_cpus", "core_siblings"])?;
         let speed = match files.number(&format!("{dir}/cpu_capacity"))? {
             Some(capacity) => Some(capacity),
             None => files.number(&format!("{dir}/cpufreq/cpuinfo_max_freq"))?,
@@ -147,10 +177,9 @@ impl Cpu {
         let mut cpu = Self {
             number,
             caches: Vec::new(),
-            core,
-            place: [package[0], die[0]],
+            core: core(files, number, used)?,
+            place: [package, die],
             speed,
-            size_assumed: false,
         };
         for index in files.indices(&format!("{dir}/cache")) {
             let dir = format!("{dir}/cache/{index}");
@@ -167,10 +196,10 @@ impl Cpu {
                 files.number(&format!("{dir}/coherency_line_size"))?.filter(|l| *l > 0).map(Bytes);
             let ways = files.number(&format!("{dir}/ways_of_associativity"))?.filter(|w| *w > 0);
             let ways = ways.and_then(|w| u32::try_from(w).ok());
-            let shared = among(files.list(&format!("{dir}/shared_cpu_list"))?);
+            let shared = files.list(&format!("{dir}/shared_cpu_list"))?.unwrap_or_default();
+            let shared = among(shared, number, used);
             let (cache, size_assumed) = assumed::completed(Level(level), size, line, ways);
-            cpu.size_assumed |= size_assumed;
-            cpu.caches.push(Seen { cache, shared });
+            cpu.caches.push(Seen { cache, shared, size_assumed });
         }
         Ok(cpu)
     }
@@ -203,6 +232,22 @@ pub(super) fn parse_list(text: &str) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
+/// The numbers of a mask such as `f,0000000f`: words of 32 bits, the highest first. None where it
+/// is malformed, or longer than any machine is large.
+fn parse_mask(text: &str) -> Option<Vec<u32>> {
+    if text.len() > MOST_OBJECTS / 4 {
+        return None;
+    }
+    let mut numbers = Vec::new();
+    for (word, first) in text.rsplit(',').zip((0..).step_by(32)) {
+        for (digit, first) in word.chars().rev().zip((first..).step_by(4)) {
+            let digit = digit.to_digit(16)?;
+            numbers.extend((0..4).filter(|bit| digit >> bit & 1 == 1).map(|bit| first + bit));
+        }
+    }
+    Some(numbers)
+}
+
 /// `numbers`, ascending, as such a list.
 pub(super) fn print_list(numbers: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
@@ -216,15 +261,21 @@ pub(super) fn print_list(numbers: &[u32]) -> String {
     text.collect::<Vec<_>>().join(",")
 }
 
-/// In MHz: the base clock where the driver tells it, else the highest, else the model's in
-/// /proc/cpuinfo, else the present one (to the nearest 100, so that it is the same from run to
-/// run).
+/// In MHz: the base clock where the driver tells it, else the firmware's nominal one, else the
+/// highest, else the model's in /proc/cpuinfo, else the present one (to the nearest 100, so that it
+/// is the same from run to run).
 pub(super) fn mhz(files: &Files, cpus: &[Cpu]) -> Option<u32> {
-    for file in ["base_frequency", "cpuinfo_max_freq"] {
-        let path = |cpu: &Cpu| format!("sys/devices/system/cpu/cpu{}/cpufreq/{file}", cpu.number);
-        let khz = cpus.iter().filter_map(|cpu| files.number(&path(cpu)).ok()?).max();
-        if let Some(mhz) = khz.and_then(|khz| u32::try_from(khz / 1000).ok()).filter(|mhz| *mhz > 0)
-        {
+    let clocks = [
+        ("cpufreq/base_frequency", 1000),
+        // 0 where the firmware does not tell.
+        ("acpi_cppc/nominal_freq", 1),
+        ("cpufreq/cpuinfo_max_freq", 1000),
+    ];
+    for (file, in_a_mhz) in clocks {
+        let path = |cpu: &Cpu| format!("sys/devices/system/cpu/cpu{}/{file}", cpu.number);
+        let clock = cpus.iter().filter_map(|cpu| files.number(&path(cpu)).ok()?).max();
+        let mhz = clock.and_then(|clock| u32::try_from(clock / in_a_mhz).ok());
+        if let Some(mhz) = mhz.filter(|mhz| *mhz > 0) {
             return Some(mhz);
         }
     }
@@ -258,6 +309,16 @@ mod tests {
         for bad in ["a", "3-1", "0-", "1--2", "0-4294967295", "4294967296"] {
             assert_eq!(parse_list(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_mask_is_read_word_by_word_from_the_last() {
+        assert_eq!(parse_mask("f"), Some(vec![0, 1, 2, 3]));
+        assert_eq!(parse_mask("3,00000000,80000010"), Some(vec![4, 31, 64, 65]));
+        for bad in ["0x1", "g", "1 2"] {
+            assert_eq!(parse_mask(bad), None, "{bad}");
+        }
+        assert_eq!(parse_mask(&"f".repeat(MOST_OBJECTS)), None);
     }
 
     #[test]

@@ -114,7 +114,23 @@ fn only_cpus_of_the_affinity_mask_are_used() {
     let thread = process().with("proc/thread-self/status", "Cpus_allowed_list:\t1");
     assert_eq!(cpus(&detect(&thread)), [1]);
     let error = two_sockets().host().affinity([64]).detect().unwrap_err();
-    assert_eq!(error.to_string(), "affinity mask: holds no online CPU");
+    let expected = "affinity mask: holds no online CPU; name a machine instead of `host`";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn regression_a_container_s_list_of_online_cpus_counts_from_0_whichever_are_allowed() {
+    let online = |text: &str| {
+        let fake = Fake::new("0-3").each(&[4, 5, 6, 7], "online", text);
+        (4..8).fold(fake, |fake, cpu| fake.cache(&[cpu], 0, 1, 32, 8))
+    };
+    let within = |fake: &Fake, allowed: std::ops::Range<u32>| {
+        cpus(&fake.host().affinity(allowed).detect().unwrap())
+    };
+    assert_eq!(within(&online("1"), 4..8), [4, 5, 6, 7]);
+    assert_eq!(within(&online("1"), 2..6), [2, 3, 4, 5]);
+    assert_eq!(within(&online("0"), 2..6), [2, 3]);
+    assert!(online("0").host().affinity(4..8).detect().is_err());
 }
 
 #[test]
@@ -149,6 +165,25 @@ fn the_tightest_quota_on_the_way_up_leaves_the_first_allowed_cpus() {
     let fake = fake.with("sys/fs/cgroup/cpu.max", "200000 100000");
     assert_eq!(cpus(&fake.host().affinity([3, 5, 6]).detect().unwrap()), [3, 5]);
     assert_eq!(cpus(&fake.host().ignore_quota().detect().unwrap()).len(), 8);
+}
+
+#[test]
+fn a_quota_leaves_one_thread_of_each_core_before_any_second_ones() {
+    let side_by_side = |quota: &str| {
+        let fake = Fake::new("0-3").core(&[0, 1]).core(&[2, 3]).with("proc/self/cgroup", "0::/");
+        fake.with("sys/fs/cgroup/cpu.max", quota)
+    };
+    for (quota, left) in [
+        ("100000 100000", &[0][..]),
+        ("200000 100000", &[0, 2]),
+        ("300000 100000", &[0, 1, 2]),
+        ("400000 100000", &[0, 1, 2, 3]),
+    ] {
+        assert_eq!(cpus(&detect(&side_by_side(quota))), left, "{quota}");
+    }
+    // Of the first core only the second thread is allowed.
+    let fake = side_by_side("200000 100000");
+    assert_eq!(cpus(&fake.host().affinity([1, 2, 3]).detect().unwrap()), [1, 2]);
 }
 
 #[test]
@@ -280,9 +315,24 @@ fn figures_of_a_cache_that_are_missing_or_contradict_each_other_are_assumed() {
 }
 
 #[test]
+fn a_cache_whose_size_is_not_told_is_no_smaller_than_those_below_it() {
+    let two_levels = |kib: u32| {
+        let fake = Fake::new("0-1").cache(&[0], 2, 2, kib, 16).cache(&[1], 2, 2, 512, 8);
+        let fake = fake.cache(&[0, 1], 3, 3, 0, 12);
+        detect(&fake.each(&[0, 1], "cache/index3/size", ""))
+    };
+    let l3 = |machine: &Machine| machine.clusters()[1].cache.unwrap();
+    for (kib, size) in [(1024, Bytes::mib(4)), (8192, Bytes::mib(8))] {
+        let m = two_levels(kib);
+        assert_eq!((m.name.as_str(), l3(&m).size), ("host (caches assumed)", size));
+    }
+}
+
+#[test]
 fn caches_that_overlap_are_an_error_that_names_them() {
     let fake = Fake::new("0-2").cache(&[0, 1], 2, 2, 1024, 16).cache(&[1, 2], 0, 1, 32, 8);
-    let expected = "L1 of cpu1-2: only cpu1 agree that they share it and what is above it";
+    let expected = "L1 of cpu1-2: only cpu1 agree that they share it and what is above it; name a \
+                    machine instead of `host`";
     assert_eq!(message(&fake), expected);
 }
 
@@ -310,6 +360,19 @@ fn the_clock_comes_from_what_there_is() {
     }
     let fake = Fake::new("0").each(&[0], "cpufreq/base_frequency", "2100000");
     assert_eq!(detect(&fake.each(&[0], "cpufreq/cpuinfo_max_freq", "3900000")).mhz, 2100);
+    for (nominal, base, mhz) in [("2450", "", 2450), ("0", "", 3900), ("2450", "2100000", 2100)] {
+        let fake = Fake::new("0").each(&[0], "cpufreq/cpuinfo_max_freq", "3900000");
+        let fake = fake.each(&[0], "acpi_cppc/nominal_freq", nominal);
+        assert_eq!(detect(&fake.each(&[0], "cpufreq/base_frequency", base)).mhz, mhz);
+    }
+}
+
+#[test]
+fn memory_takes_as_many_seconds_at_any_clock() {
+    for (khz, latency, bandwidth) in [("1250000", 125, 80.0), ("5000000", 500, 20.0)] {
+        let m = detect(&Fake::new("0").each(&[0], "cpufreq/base_frequency", khz));
+        assert_eq!((m.memory.latency.0, m.memory.bandwidth), (latency, bandwidth));
+    }
 }
 
 #[test]
@@ -321,6 +384,45 @@ fn numa_nodes_beside_used_cpus_are_controllers() {
         .with(&format!("{node}/node1/cpulist"), "2-3,6-7");
     assert_eq!(detect(&fake).memory.controllers, 2);
     assert_eq!(fake.host().affinity([0, 1]).detect().unwrap().memory.controllers, 1);
+}
+
+#[test]
+fn the_nodes_of_a_package_share_its_bandwidth() {
+    let all = |of_a_package: usize, nodes: &[&str]| {
+        let mut fake = Fake::new("0-3").with("sys/devices/system/node/online", "0-3");
+        for cpus in [0, 1, 2, 3].chunks(of_a_package) {
+            fake = fake.each(cpus, "topology/package_cpus_list", &print_list(cpus));
+        }
+        for (node, cpus) in nodes.iter().enumerate() {
+            fake = fake.with(&format!("sys/devices/system/node/node{node}/cpulist"), cpus);
+        }
+        let memory = detect(&fake).memory;
+        assert_eq!(memory.controllers as usize, nodes.len());
+        memory.bandwidth * f64::from(memory.controllers)
+    };
+    let one = all(4, &["0-3"]);
+    assert_eq!(all(4, &["0", "1", "2", "3"]), one);
+    assert_eq!(all(2, &["0-1", "2-3"]), 2.0 * one);
+}
+
+#[test]
+fn without_lists_masks_tell_of_cores_and_packages_and_without_both_there_is_one_package() {
+    let packages = |machine: &Machine| machine.workers().iter().map(|w| w.package).max();
+    let m = detect(&Fake::new("0-3"));
+    assert_eq!((packages(&m), cores(&m)), (Some(0), vec![0, 1, 2, 3]));
+    // As gVisor has them, and as older systems do.
+    for (package, core) in [("package_cpus", "core_cpus"), ("core_siblings", "thread_siblings")] {
+        let fake = Fake::new("0-3").each(&[0, 1, 2, 3], &format!("topology/{package}"), "f");
+        let core = format!("topology/{core}");
+        let m = detect(&fake.each(&[0, 2], &core, "5").each(&[1, 3], &core, "a"));
+        assert_eq!((packages(&m), cores(&m)), (Some(0), vec![0, 0, 1, 1]));
+        assert_eq!(cpus(&m), [0, 2, 1, 3]);
+    }
+    let two = Fake::new("0,32").each(&[0], "topology/package_cpus", "0,00000001");
+    let two = two.each(&[32], "topology/package_cpus", "1,00000000");
+    assert_eq!(packages(&detect(&two)), Some(1));
+    let bad = Fake::new("0").each(&[0], "topology/core_cpus", "0x1");
+    assert!(message(&bad).contains("topology/core_cpus: `0x1` is not a mask such as f,0000000f"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! shared first, are a path from the root; paths with a common beginning are merged.
 
 use super::sysfs::{Cpu, print_list};
+use crate::build::largest_cache;
 use crate::{Cache, Level, MachineError, Part, assumed};
 
 /// A node's identity. Two CPUs mean the same node if they agree on all of it.
@@ -11,6 +12,7 @@ use crate::{Cache, Level, MachineError, Part, assumed};
 struct Key {
     /// None for a core.
     cache: Option<Cache>,
+    size_assumed: bool,
     cpus: Vec<u32>,
 }
 
@@ -57,9 +59,12 @@ pub(super) fn parts(mut cpus: Vec<Cpu>) -> Result<Vec<Part>, MachineError> {
 
 /// From the outermost cache to the core.
 fn path(cpu: &Cpu) -> Vec<Key> {
-    let core = Key { cache: None, cpus: cpu.core.clone() };
-    let caches =
-        cpu.caches.iter().map(|seen| Key { cache: Some(seen.cache), cpus: seen.shared.clone() });
+    let core = Key { cpus: cpu.core.clone(), ..Key::default() };
+    let caches = cpu.caches.iter().map(|seen| Key {
+        cache: Some(seen.cache),
+        size_assumed: seen.size_assumed,
+        cpus: seen.shared.clone(),
+    });
     let mut path: Vec<Key> = caches.chain([core]).collect();
     let level = |key: &Key| key.cache.map_or(Level(0), |c| c.level);
     path.sort_by(|a, b| b.cpus.len().cmp(&a.cpus.len()).then(level(b).cmp(&level(a))));
@@ -88,13 +93,20 @@ fn part(node: Node, assume: bool) -> Result<Part, MachineError> {
     found.sort_unstable();
     if found != key.cpus {
         let only = print_list(&found);
-        let what = format!("only cpu{only} agree that they share it and what is above it");
+        let what = format!(
+            "only cpu{only} agree that they share it and what is above it; name a machine instead \
+             of `host`"
+        );
         return Err(MachineError::object(label, what));
     }
     let mut parts =
         children.into_iter().map(|child| part(child, assume)).collect::<Result<Vec<_>, _>>()?;
     parts.extend(own.into_iter().map(|cpu| Part::worker(Some(cpu))));
     Ok(match key.cache {
+        Some(cache) if key.size_assumed => {
+            let cache = assumed::holding(cache, largest_cache(&parts));
+            Part::Cache { label, cache, parts }
+        }
         Some(cache) => Part::Cache { label, cache, parts },
         None if assume => assumed_core(speed, parts),
         None => Part::Core { label, speed, parts },

@@ -24,7 +24,7 @@ const CACHE: &str =
 pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), MachineError> {
     let memory = &mut spec.memory;
     match a.key {
-        "mhz" => spec.mhz = number(a)?,
+        "mhz" => spec.set_mhz(number(a)?),
         "far" => memory.far_latency = Cycles(number(a)?),
         "fabric" => memory.fabric = Some(number(a)?),
         "package-link" => memory.package_link = Some(number(a)?),

@@ -13,7 +13,8 @@
 //!
 //! hwloc's own `memory=`, `indexes=` and the like are read and ignored; instruction caches leave no
 //! trace; the memory controllers are as many as NUMA nodes (`numa:2`, or attached in brackets),
-//! else as packages, else one. All else is as in [`crate::assumed`].
+//! else as packages, else one. All else is as in [`crate::assumed`]: an assumed bandwidth is a
+//! package's, which its controllers share.
 
 mod attribute;
 mod level;
@@ -43,22 +44,24 @@ impl FromStr for Machine {
 pub(crate) fn read(text: &str, name: String) -> Result<MachineSpec, MachineError> {
     let mut spec = MachineSpec::new(name, Vec::new());
     let mut scan = Scan { text, at: 0 };
-    let mut told = Vec::new();
-    for attribute in scan.attributes()? {
-        attribute::machine(&attribute, &mut spec)?;
-        told.push(attribute.key);
+    let mut attributes = scan.attributes()?;
+    // The clock first: it decides what is assumed, which all others replace.
+    attributes.sort_by_key(|attribute| attribute.key != "mhz");
+    for attribute in &attributes {
+        attribute::machine(attribute, &mut spec)?;
     }
-    if !told.contains(&"far") {
+    let told = |key| attributes.iter().any(|attribute| attribute.key == key);
+    if !told("far") {
         spec.memory.far_latency = spec.memory.remote_latency;
     }
-    if !told.contains(&"wake") {
-        spec.set_mhz(spec.mhz);
-    }
     let (levels, nodes) = level::read(&mut scan)?;
-    if !told.contains(&"controllers") {
+    if !told("controllers") {
         spec.memory.controllers = nodes;
     }
     spec.parts = level::parts(&levels);
+    if !told("bandwidth") {
+        spec.share_bandwidth();
+    }
     Ok(spec)
 }
 

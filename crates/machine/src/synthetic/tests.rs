@@ -164,6 +164,51 @@ fn wires_and_prices_have_defaults_and_limits() {
 }
 
 #[test]
+fn untold_memory_takes_as_many_seconds_at_any_clock_and_told_figures_stay() {
+    let [slow, fast] = [1250, 5000].map(|mhz| {
+        let memory = read(&format!("(mhz={mhz}) pu:1")).memory;
+        let latencies = [memory.latency, memory.remote_latency, memory.far_latency];
+        (latencies.map(|cycles| cycles.0 * 1000 / mhz), memory.bandwidth * mhz as f64 / 1000.0)
+    });
+    assert_eq!(slow, fast);
+    assert_eq!(slow, ([100, 140, 140], 100.0));
+    // Wherever the clock stands.
+    let m = read("(latency=7 remote=8 far=9 bandwidth=3 wake=5 mhz=5000) pu:1");
+    let latencies = [m.memory.latency, m.memory.remote_latency, m.memory.far_latency];
+    assert_eq!(latencies, [7, 8, 9].map(Cycles));
+    assert_eq!((m.mhz, m.memory.bandwidth, m.prices.wake), (5000, 3.0, 5.0));
+    let m = read("(latency=7 mhz=5000) pu:1");
+    assert_eq!((m.memory.latency, m.memory.remote_latency), (Cycles(7), Cycles(700)));
+    assert_eq!((m.memory.bandwidth, m.prices.wake), (20.0, 25_000.0));
+}
+
+#[test]
+fn the_nodes_of_a_package_share_its_bandwidth_where_that_is_assumed() {
+    let all = |text: &str| {
+        let memory = read(text).memory;
+        (memory.controllers, memory.bandwidth * f64::from(memory.controllers))
+    };
+    assert_eq!(all("pack:1 [numa] core:4 pu:1"), (1, 40.0));
+    assert_eq!(all("pack:1 numa:4 core:1 pu:1"), (4, 40.0));
+    assert_eq!(all("pack:2 [numa] core:2 pu:1"), (2, 80.0));
+    assert_eq!(all("pack:2 core:2 pu:1"), (2, 80.0));
+    assert_eq!(all("pack:2 numa:2 core:1 pu:1"), (4, 80.0));
+    assert_eq!(all("(controllers=1) pack:2 core:2 pu:1"), (1, 40.0));
+    assert_eq!(all("(bandwidth=40) pack:1 numa:4 core:1 pu:1"), (4, 160.0));
+}
+
+#[test]
+fn an_error_is_one_line_whatever_it_quotes() {
+    for text in ["l1:1(color=a\u{1b}[2Jb) pu:1", "pack:2\nfoo\u{7}:1", "pack:2 pu\u{0}:1"] {
+        let message = message(text);
+        assert!(!message.contains(char::is_control), "{message}");
+        assert!(message.contains(r"\u{"), "{message}");
+    }
+    let open = message("l1:1(size=9\nline=8 pu:1");
+    assert!(open.contains(r"(`(size=9\nline=8 pu:1`)"), "{open}");
+}
+
+#[test]
 fn what_takes_time_takes_a_billion_cycles_at_most_and_a_line_has_64_kib() {
     let most = "(latency=1000000000 remote=1000000000 far=1000000000 steal=1e9 operation=1e9) \
                 l1:1(size=64KiB line=64KiB latency=1000000000 transfer=1000000000 stream=1e9) pu:1";

@@ -1,6 +1,7 @@
 //! The meaning of each element of the file.
 
 use super::Bitmap;
+use crate::build::largest_cache;
 use crate::{Bytes, Cache, Inclusion, Level, MOST_OBJECTS, MachineSpec, Part, assumed};
 
 pub(super) struct Attributes(pub(super) Vec<(String, String)>);
@@ -41,6 +42,18 @@ struct Open {
     parts: Vec<Part>,
     /// A NUMA node was directly in it.
     has_node: bool,
+    /// Memory controllers of the elements in it.
+    controllers: u32,
+}
+
+impl Open {
+    /// Memory controllers in it. A node beside CPUs that others are nearer to is a further tier of
+    /// memory (HBM, CXL), and so is each but one of several beside the same CPUs: no controllers
+    /// that share its pages evenly.
+    fn controllers(&self) -> u32 {
+        let is_node = matches!(self.kind, Kind::Node) && !self.parts.is_empty();
+        self.controllers.max(u32::from(self.has_node || is_node))
+    }
 }
 
 enum Kind {
@@ -49,7 +62,10 @@ enum Kind {
     Package,
     /// A NUMA node: hwloc 2 puts it beside the caches of its CPUs, hwloc 1 around them.
     Node,
-    Cache(Cache),
+    Cache {
+        cache: Cache,
+        size_assumed: bool,
+    },
     Core,
     Worker(u32),
     /// CPUs of one kind (performance, efficiency).
@@ -71,7 +87,7 @@ pub(super) struct Reading {
     open: Vec<Open>,
     kinds: Vec<CpuKind>,
     model_mhz: Option<u32>,
-    nodes: u32,
+    controllers: u32,
     objects: usize,
     seen_topology: bool,
     seen_machine: bool,
@@ -88,7 +104,7 @@ impl Reading {
             open: Vec::new(),
             kinds: Vec::new(),
             model_mhz: None,
-            nodes: 0,
+            controllers: 0,
             objects: 0,
             seen_topology: false,
             seen_machine: false,
@@ -133,7 +149,7 @@ impl Reading {
             (None, None) => what.to_owned(),
         };
         let label = label.chars().take(80).collect();
-        self.open.push(Open { kind, label, parts: Vec::new(), has_node: false });
+        self.open.push(Open { kind, label, parts: Vec::new(), has_node: false, controllers: 0 });
         Ok(())
     }
 
@@ -197,7 +213,7 @@ impl Reading {
         if size_assumed && !self.spec.name.ends_with(ASSUMED) {
             self.spec.name.push_str(ASSUMED);
         }
-        Ok(Kind::Cache(cache))
+        Ok(Kind::Cache { cache, size_assumed })
     }
 
     fn cpu_kind(&mut self, attributes: &Attributes) -> Result<Kind, String> {
@@ -218,7 +234,9 @@ impl Reading {
         let number = || value.parse().ok().filter(|n| *n > 0);
         match (self.open.last_mut().map(|open| &mut open.kind), name) {
             // Of level 1 there is nothing below to include.
-            (Some(Kind::Cache(cache)), "Inclusive") if value == "1" && cache.level > Level(1) => {
+            (Some(Kind::Cache { cache, .. }), "Inclusive")
+                if value == "1" && cache.level > Level(1) =>
+            {
                 cache.inclusion = Inclusion::Inclusive;
             }
             (Some(Kind::SameSpeed), _) => {
@@ -239,13 +257,16 @@ impl Reading {
 
     /// The element opened last ends.
     pub(super) fn close(&mut self) {
-        let Some(Open { kind, label, parts, .. }) = self.open.pop() else { return };
-        if let (Kind::Node, Some(parent)) = (&kind, self.open.last_mut()) {
-            // Several beside the same CPUs are tiers of memory (HBM, CXL), not controllers that
-            // share its pages evenly.
-            self.nodes += u32::from(!parts.is_empty() || !parent.has_node);
-            parent.has_node = true;
+        let Some(closed) = self.open.pop() else { return };
+        let controllers = closed.controllers();
+        match self.open.last_mut() {
+            Some(parent) => {
+                parent.controllers += controllers;
+                parent.has_node |= matches!(closed.kind, Kind::Node) && closed.parts.is_empty();
+            }
+            None => self.controllers = controllers,
         }
+        let Open { kind, label, parts, .. } = closed;
         let part = match kind {
             Kind::Topology => {
                 self.spec.parts = parts;
@@ -254,7 +275,11 @@ impl Reading {
             Kind::Worker(os_index) => Part::worker(Some(os_index)),
             // Only offline PUs or devices were in it.
             _ if parts.is_empty() => return,
-            Kind::Cache(cache) => Part::Cache { label, cache, parts },
+            Kind::Cache { cache, size_assumed: true } => {
+                let cache = assumed::holding(cache, largest_cache(&parts));
+                Part::Cache { label, cache, parts }
+            }
+            Kind::Cache { cache, .. } => Part::Cache { label, cache, parts },
             Kind::Core => Part::Core { label, speed: 100, parts },
             Kind::Group | Kind::Node => Part::Group(parts),
             Kind::Package => Part::Package(parts),
@@ -270,12 +295,13 @@ impl Reading {
         if !self.seen_topology {
             return Err("no <topology>: not a file that lstopo wrote".to_owned());
         }
-        self.spec.memory.controllers = self.nodes.max(1);
+        self.spec.memory.controllers = self.controllers.max(1);
         let highest = |of: fn(&CpuKind) -> Option<u64>| self.kinds.iter().filter_map(of).max();
         let mhz = highest(|k| k.base_mhz).or(highest(|k| k.highest_mhz));
         if let Some(mhz) = mhz.and_then(|mhz| u32::try_from(mhz).ok()).or(self.model_mhz) {
             self.spec.set_mhz(mhz);
         }
+        self.spec.share_bandwidth();
         // Capacities tell more than clocks: they count instructions per cycle, too.
         let all_tell = !self.kinds.is_empty() && self.kinds.iter().all(|k| k.capacity.is_some());
         let measure: fn(&CpuKind) -> Option<u64> =

@@ -141,6 +141,86 @@ fn tiers_of_memory_beside_the_same_cpus_are_one_controller() {
     assert_eq!(m.memory.controllers, 2);
 }
 
+/// The controllers of a machine with these objects, each of which has a PU of its own for each
+/// `PU` in it.
+fn controllers(objects: &str) -> u32 {
+    let pus = objects.split("PU").enumerate().map(|(at, text)| match at {
+        0 => text.to_owned(),
+        _ => format!(r#"<object type="PU" os_index="{at}"/>{text}"#),
+    });
+    let node = r#"<object type="NUMANode"/>"#;
+    let objects = pus.collect::<String>().replace("NODE", node);
+    let machine = format!(r#"<object type="Machine">{objects}</object>"#);
+    read(&format!(r#"<topology version="2.0">{machine}</topology>"#)).memory.controllers
+}
+
+#[test]
+fn tiers_of_memory_are_no_further_controllers_wherever_they_stand() {
+    let object = |kind: &str, inside: &str| format!(r#"<object type="{kind}">{inside}</object>"#);
+    let behind_cache = object("MemCache", "NODE");
+    // DRAM behind a cache on its side, and CXL's.
+    assert_eq!(controllers(&object("Package", &format!("{behind_cache}NODEPU"))), 1);
+    assert_eq!(controllers(&object("Package", &format!("NODE{behind_cache}PU"))), 1);
+    // A node without CPUs beside two packages of a node each.
+    let packages = object("Package", "NODEPU").repeat(2);
+    assert_eq!(controllers(&format!("NODE{packages}")), 2);
+    // Clusters of a package's cores and controllers.
+    let clusters = object("Group", "NODEPU").repeat(4);
+    assert_eq!(controllers(&object("Package", &clusters)), 4);
+    assert_eq!(controllers(&object("Package", &format!("NODE{clusters}"))), 4);
+    assert_eq!(controllers("PU"), 1);
+}
+
+#[test]
+fn the_nodes_of_a_package_share_its_bandwidth() {
+    // 40 bytes a cycle of each package, at 2.5 GHz.
+    let of = |package: &str| {
+        let package = format!(r#"<object type="Package">{package}</object>"#);
+        let text = format!(r#"<topology version="2.0">{package}</topology>"#);
+        let memory = read(&text).memory;
+        (memory.controllers, memory.bandwidth)
+    };
+    let half = |cpu: u32| {
+        let pu = format!(r#"<object type="PU" os_index="{cpu}"/>"#);
+        format!(r#"<object type="Group"><object type="NUMANode"/>{pu}</object>"#)
+    };
+    assert_eq!(of(&half(0)), (1, 40.0));
+    assert_eq!(of(&(half(0) + &half(1))), (2, 20.0));
+    assert_eq!(read(&two_packages("", "")).memory.bandwidth, 40.0);
+    // A clock of 5 GHz and of 2.27.
+    let hybrid = read(HYBRID).memory;
+    assert_eq!((hybrid.latency.0, hybrid.bandwidth), (500, 20.0));
+    assert_eq!(read(HWLOC1).memory.latency.0, 227);
+}
+
+#[test]
+fn a_cache_whose_size_is_not_told_is_no_smaller_than_those_below_it() {
+    let l3 = |kib: u64| {
+        let pu = r#"<object type="PU" os_index="0"/>"#;
+        let l2 = format!(r#"type="L2Cache" depth="2" cache_size="{}""#, kib << 10);
+        let l2 = format!(r#"<object type="Group"><object {l2}>{pu}</object></object>"#);
+        let l3 = r#"type="L3Cache" depth="3" cache_size="0" cache_associativity="12""#;
+        let m = read(&format!("<topology><object {l3}>{l2}</object></topology>"));
+        m.clusters()[1].cache.unwrap().size
+    };
+    assert_eq!((l3(1024), l3(8192)), (Bytes::mib(4), Bytes::mib(8)));
+    // In whole sets of its assumed 16 ways.
+    assert_eq!(l3(4097), Bytes::kib(4097));
+}
+
+#[test]
+fn an_error_is_one_line_whatever_it_quotes() {
+    for attributes in
+        [r#"cache_size="a&#10;b" depth="2""#, r#"cache_size="1000" depth="2" os_index="3&#10;""#]
+    {
+        let message = message(&one_cache(attributes));
+        assert!(message.contains(r"\n"), "{message}");
+        assert!(!message.contains(char::is_control), "{message}");
+    }
+    let element = message("<topology version=\"9&#10;\"/>");
+    assert!(!element.contains(char::is_control), "{element}");
+}
+
 #[test]
 fn what_is_no_lstopo_file_or_made_to_harm_is_refused() {
     let pu = |attributes: &str| format!(r#"<topology><object type="PU" {attributes}/></topology>"#);
