@@ -445,14 +445,14 @@ mod tests {
         Summary { sampled: Some(sampled), ..summary() }
     }
 
-    /// All text of a page that is no plot.
+    /// All text of a page that is no plot; its spaces may break.
     fn text(results: &[Summary]) -> String {
         let parts = page(results, &[], &[], &[]).parts;
         let texts = parts.iter().filter_map(|part| match part {
             Part::Html(text) => Some(text.as_str()),
             _ => None,
         });
-        texts.collect()
+        texts.collect::<String>().replace('\u{a0}', " ")
     }
 
     #[test]
