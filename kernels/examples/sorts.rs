@@ -4,7 +4,10 @@
 //! ```text
 //! cargo run --release -p befit-kernels --example sorts -- [N] [THREADS] [REPEATS]
 //! ```
-//! They take turns; it prints medians, and ratios to rayon's in either order.
+//! They take turns, in an order that changes from round to round. It prints medians of all rounds
+//! but the first, and ratios to rayon's in either order of the doubles.
+
+mod order;
 
 use std::{error::Error, time::Instant};
 
@@ -29,20 +32,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("rayon, total_cmp", |data| data.par_sort_unstable_by(f64::total_cmp)),
     ];
     let mut times = vec![Vec::new(); rayons.len() + SORTS.len()];
-    for _ in 0..repeats {
-        for (times, (_, sort)) in times.iter_mut().zip(rayons) {
+    for round in 0..=repeats {
+        for at in order::of_round(times.len(), round) {
             data.copy_from_slice(&input);
             let start = Instant::now();
-            rayon.install(|| sort(&mut data));
-            times.push(start.elapsed().as_secs_f64());
-        }
-        for (times, (name, sort)) in times[rayons.len()..].iter_mut().zip(SORTS) {
-            data.copy_from_slice(&input);
-            let start = Instant::now();
-            let place = pool.install(|| sort(&mut data, &mut spare, 1));
-            times.push(start.elapsed().as_secs_f64());
+            let (name, place) = if let Some((name, sort)) = rayons.get(at) {
+                rayon.install(|| sort(&mut data));
+                (*name, SortedIn::Data)
+            } else {
+                let (name, sort) = SORTS[at - rayons.len()];
+                (name, pool.install(|| sort(&mut data, &mut spare, 1)))
+            };
+            let time = start.elapsed().as_secs_f64();
             let sorted = if place == SortedIn::Data { &data } else { &spare };
             assert!(sorted.is_sorted(), "{name}");
+            // In the first round the threads start, and the memory comes.
+            if round > 0 {
+                times[at].push(time);
+            }
         }
     }
     println!("{n} doubles, {threads} threads, medians of {repeats}");

@@ -1,12 +1,12 @@
 //! The command line.
 
-use std::{ffi::OsString, num::NonZero, path::PathBuf, thread};
+use std::{ffi::OsString, num::NonZero, path::PathBuf, slice, thread};
 
 use clap::{Parser, ValueEnum, error::ErrorKind};
 
 use crate::{
     Error,
-    contest::TimedRun,
+    contest::{Pin, TimedRun},
     idle::{Plan, Workload},
     program::{self, Program},
     runtime::RuntimeKind,
@@ -76,11 +76,18 @@ struct Arguments {
     /// Names from the list below, separated by commas [default: those that differ on the program]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     runtimes: Vec<RuntimeKind>,
+    /// Whether befit pins its threads [default: as its scheduler minds places]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pin: Option<Pin>,
     /// How to print the results
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Run it once on this runtime, in this process, and print the seconds: for profilers
-    #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["runtimes", "repeats", "format"])]
+    #[arg(
+        long,
+        value_name = "RUNTIME",
+        conflicts_with_all = ["runtimes", "repeats", "format", "pin"]
+    )]
     once: Option<RuntimeKind>,
 }
 
@@ -110,12 +117,19 @@ struct IdleArguments {
     /// Count the instructions of a call, by valgrind
     #[arg(long)]
     instructions: bool,
+    /// Whether befit pins its threads [default: as its scheduler minds places]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pin: Option<Pin>,
     /// How to print the results
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Run the first workload once on this runtime, in this process, and print the seconds of the
     /// processor and of the clock per call
-    #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["runtimes", "repeats", "format"])]
+    #[arg(
+        long,
+        value_name = "RUNTIME",
+        conflicts_with_all = ["runtimes", "repeats", "format", "pin"]
+    )]
     once: Option<RuntimeKind>,
     /// Calls, with --once
     #[arg(long, requires = "once", value_parser = clap::value_parser!(u32).range(1..))]
@@ -176,10 +190,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         }
         _ => {}
     }
-    parsed(&arguments, |arguments: Arguments| {
-        let Arguments { program, n, threads, repeats, runtimes, format, once } = arguments;
+    let command = parsed(&arguments, |arguments: Arguments| {
+        let Arguments { program, n, threads, repeats, runtimes, pin, format, once } = arguments;
         let threads = threads.map_or_else(usable_threads, NonZero::get);
-        let run = TimedRun { program, n: n.unwrap_or(program.default_n()), threads };
+        let run = TimedRun { program, n: n.unwrap_or(program.default_n()), threads, pin };
         match once {
             Some(runtime) => Command::Once { run, runtime },
             None => {
@@ -188,7 +202,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 Command::Compare { run, runtimes, repeats: repeats.get(), format }
             }
         }
-    })
+    })?;
+    let (run, runtimes) = match &command {
+        Command::Once { run, runtime } => (run, slice::from_ref(runtime)),
+        Command::Compare { run, runtimes, .. } => (run, runtimes.as_slice()),
+        _ => return Ok(command),
+    };
+    runtimes.iter().try_for_each(|runtime| runtime.check(run.program))?;
+    Ok(command)
 }
 
 /// As many as the process may use, by its CPUs and by its share of them.
@@ -224,6 +245,7 @@ fn idle(arguments: IdleArguments) -> Command {
         threads: distinct(threads),
         repeats,
         count_instructions,
+        pin: arguments.pin,
     };
     Command::Idle { plan, format: arguments.format }
 }
@@ -311,6 +333,34 @@ mod tests {
         assert_eq!(plan.threads, [2, 8]);
         assert_eq!(plan.workloads, [Workload::Join, Workload::Wake]);
         assert_eq!(plan.runtimes, [RuntimeKind::Rayon, RuntimeKind::Chili]);
+    }
+
+    #[test]
+    fn befit_s_threads_are_pinned_as_the_command_line_says() {
+        for (words, pin) in
+            [("", None), ("--pin never", Some(Pin::Never)), ("--pin auto", Some(Pin::Auto))]
+        {
+            let Ok(Command::Compare { run, .. }) = parsed(&format!("fib {words}")) else {
+                panic!()
+            };
+            assert_eq!(run.pin, pin);
+            let Ok(Command::Idle { plan, .. }) = parsed(&format!("idle {words}")) else { panic!() };
+            assert_eq!(plan.pin, pin);
+        }
+        for line in ["fib --pin", "fib --pin yes", "fib --pin auto --once rayon"] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+        assert!(parsed("idle --pin auto --once rayon").is_err());
+    }
+
+    #[test]
+    fn regression_chili_which_has_no_scopes_is_refused_under_spawn() {
+        for words in ["--runtimes rayon,chili", "--once chili"] {
+            let error = parsed(&format!("spawn {words}")).unwrap_err();
+            assert_eq!(error, "chili has no scopes; leave it out of spawn");
+        }
+        let Ok(Command::Compare { runtimes, .. }) = parsed("spawn") else { panic!() };
+        assert!(!runtimes.contains(&RuntimeKind::Chili));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::{Error, cpp, program::Program, runtime::RuntimeKind};
@@ -26,6 +27,50 @@ pub(crate) struct TimedRun {
     pub(crate) n: usize,
     /// Threads of the runtime.
     pub(crate) threads: usize,
+    /// Whether befit pins them, if its scheduler does not decide.
+    pub(crate) pin: Option<Pin>,
+}
+
+/// Whether befit pins its threads, as [`befit::Pin`] and `BEFIT_PIN` have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Pin {
+    /// as the other runtimes
+    Never,
+    /// under each scheduler, if the pool has a thread for each CPU of the process
+    Auto,
+}
+
+impl Pin {
+    /// As users type it, and as befit reads it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+/// What holds for all figures of a document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Conditions {
+    /// False of a build like cargo's `dev`, in which each crate is optimised differently.
+    pub(crate) optimised: bool,
+    pub(crate) pin: Option<Pin>,
+}
+
+impl Conditions {
+    /// Those of this build.
+    pub(crate) fn of_this_build(pin: Option<Pin>) -> Self {
+        Self { optimised: !cfg!(debug_assertions), pin }
+    }
+
+    /// The end of a table's title.
+    pub(crate) fn note(self) -> String {
+        let pin = self.pin.map(|pin| format!("; befit's threads pinned: {}", pin.name()));
+        let meaningless = "; not optimised: times mean nothing";
+        pin.unwrap_or_default() + if self.optimised { "" } else { meaningless }
+    }
 }
 
 /// The outcome of one runtime.
@@ -52,6 +97,7 @@ pub(crate) struct Results {
     pub(crate) n: usize,
     pub(crate) threads: usize,
     pub(crate) repeats: usize,
+    pub(crate) conditions: Conditions,
     /// In the order asked for.
     pub(crate) entries: Vec<Entry>,
 }
@@ -136,8 +182,9 @@ pub(crate) fn hold(
         let spread = |seconds| Spread::of(seconds).ok_or_else(not_run);
         Entry { runtime: *runtime, outcome: runs.and_then(|(_, seconds)| spread(seconds)) }
     });
-    let TimedRun { program, n, threads } = timed;
-    Ok(Results { program: program.name(), n, threads, repeats, entries: entries.collect() })
+    let TimedRun { program, n, threads, pin } = timed;
+    let (program, conditions) = (program.name(), Conditions::of_this_build(pin));
+    Ok(Results { program, n, threads, repeats, conditions, entries: entries.collect() })
 }
 
 /// The process that runs `timed` on `runtime`.
@@ -149,7 +196,15 @@ fn command(program: &PathBuf, runtime: RuntimeKind, timed: TimedRun) -> Command 
         RuntimeKind::Cpp(_) => command.args([&name, &n, &threads, &warm_up]),
         _ => command.args([&name, "--n", &n, "--threads", &threads, "--once", &once]),
     };
+    set_pin(&mut command, runtime, timed.pin);
     command
+}
+
+/// Has befit pin its threads, if `command` runs it, as `pin` says.
+pub(crate) fn set_pin(command: &mut Command, runtime: RuntimeKind, pin: Option<Pin>) {
+    if let (RuntimeKind::Befit(_), Some(pin)) = (runtime, pin) {
+        command.env("BEFIT_PIN", pin.name());
+    }
 }
 
 /// The path of this program.
@@ -259,6 +314,22 @@ mod tests {
         assert_eq!(removed[4..], ["RAYON_NUM_THREADS"]);
         let kept = (OsStr::new("OMP_NUM_THREADS"), Some(OsStr::new("2")));
         assert!(command.get_envs().any(|set| set == kept));
+    }
+
+    #[test]
+    fn only_befit_s_runs_are_pinned_by_choice() {
+        let of = |runtime: &str, pin| {
+            let run = TimedRun { program: Program::Fib, n: 1, threads: 1, pin };
+            let mut command = command(&"peers".into(), runtime.parse().unwrap(), run);
+            without_settings(&mut command, [OsString::from("BEFIT_PIN")].into_iter());
+            let pin = command.get_envs().find(|(name, _)| *name == "BEFIT_PIN");
+            pin.and_then(|(_, value)| value).map(OsStr::to_owned)
+        };
+        assert_eq!(of("befit-sb", Some(Pin::Never)), Some("never".into()));
+        assert_eq!(of("befit-ws", Some(Pin::Auto)), Some("auto".into()));
+        for (runtime, pin) in [("befit-sb", None), ("rayon", Some(Pin::Auto))] {
+            assert_eq!(of(runtime, pin), None);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::{
     fs::{self, File},
+    hash::{DefaultHasher, Hash, Hasher},
     io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -52,27 +53,44 @@ impl CppRuntime {
 ///
 /// Builds those in C++ beside `own`, all at once; that takes some seconds the first time.
 pub(crate) fn prepare(runtimes: &[RuntimeKind], own: &Path) -> Vec<Result<PathBuf, String>> {
-    let folder = own.with_file_name("peers-cpp");
+    let folder = build_folder(SOURCES, own);
     let mut built = None;
     let mut program = |runtime: &RuntimeKind| match runtime {
         RuntimeKind::Cpp(runtime) => {
-            built.get_or_insert_with(|| build(&folder)).clone()?;
-            let [_, target, needs] = runtime.facts();
-            let program = folder.join(target);
-            if program.exists() { Ok(program) } else { Err(format!("{needs} was not found")) }
+            let built = built.get_or_insert_with(|| build(&folder)).as_deref();
+            executable(*runtime, &folder, built.map_err(String::clone)?)
         }
         _ => Ok(own.to_owned()),
     };
     runtimes.iter().map(&mut program).collect()
 }
 
-/// Builds the project in `folder`, without the runtimes whose libraries are missing.
-fn build(folder: &Path) -> Result<(), String> {
+/// The folder beside `own` in which the project in `sources` is built. CMake refuses one that it
+/// has used for other sources, or that lay elsewhere then: a checkout that has moved has a new one.
+fn build_folder(sources: &str, own: &Path) -> PathBuf {
+    let mut hash = DefaultHasher::new();
+    (sources, own.parent()).hash(&mut hash);
+    own.with_file_name(format!("peers-cpp-{:016x}", hash.finish()))
+}
+
+/// The executable of `runtime` in `folder`, if its target is one of those that were `built`, a line
+/// each. One may be there that was not: from before its library went.
+fn executable(runtime: CppRuntime, folder: &Path, built: &str) -> Result<PathBuf, String> {
+    let [_, target, needs] = runtime.facts();
+    let is_built = built.lines().any(|line| line == target);
+    if is_built { Ok(folder.join(target)) } else { Err(format!("{needs} was not found")) }
+}
+
+/// Builds the project in `folder`, without the runtimes whose libraries are missing. Returns the
+/// targets that it has built, a line each.
+fn build(folder: &Path) -> Result<String, String> {
     // Another process may build them at the same time.
     let _alone = lock(folder).map_err(|e| format!("{} cannot be used: {e}", folder.display()))?;
     let configure = ["-S", SOURCES, "-B"].map(Path::new).into_iter().chain([folder]);
     step("cmake", Command::new("cmake").args(configure).arg("-DCMAKE_BUILD_TYPE=Release"))?;
-    step("the C++ compiler", Command::new("cmake").arg("--build").arg(folder).arg("--parallel"))
+    step("the C++ compiler", Command::new("cmake").arg("--build").arg(folder).arg("--parallel"))?;
+    let list = folder.join("built");
+    fs::read_to_string(&list).map_err(|e| format!("{} cannot be read: {e}", list.display()))
 }
 
 /// Waits until no other process builds in `folder`. Until the file is dropped none does.
@@ -102,6 +120,29 @@ fn step(what: &str, command: &mut Command) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regression_an_executable_whose_library_has_gone_is_not_timed() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let leftover = folder.join("peers-tbb");
+        fs::write(&leftover, "").unwrap();
+        let found = |built| executable(CppRuntime::Tbb, folder, built);
+        let missing = "oneTBB (Debian: libtbb-dev) was not found".to_owned();
+        assert_eq!(found("peers-serial\npeers-openmp\n"), Err(missing));
+        assert_eq!(found("peers-serial\npeers-tbb\n"), Ok(leftover));
+    }
+
+    #[test]
+    fn regression_each_checkout_and_each_place_has_a_folder_for_builds() {
+        let folder = |sources, own| build_folder(sources, Path::new(own));
+        let of_one = folder("/one/peers/cpp", "/target/release/peers");
+        assert_eq!(of_one, folder("/one/peers/cpp", "/target/release/peers"));
+        assert_ne!(of_one, folder("/two/peers/cpp", "/target/release/peers"));
+        let moved = folder("/one/peers/cpp", "/elsewhere/release/peers");
+        assert_eq!(of_one.parent(), Some(Path::new("/target/release")));
+        assert_ne!(of_one.file_name(), moved.file_name());
+    }
 
     #[test]
     fn why_a_runtime_is_not_built_is_said_on_one_line() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     args::Format,
-    contest::{Entry, NoTimes, Results, Spread},
+    contest::{Conditions, Entry, NoTimes, Results, Spread},
     runtime::RuntimeKind,
 };
 
@@ -21,6 +21,8 @@ pub(crate) fn render(results: &Results, format: Format) -> String {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    #[serde(flatten)]
+    conditions: Conditions,
     results: Vec<PeersRow<'a>>,
     not_built: Vec<Missing<'a>>,
     failed: Vec<Missing<'a>>,
@@ -45,6 +47,7 @@ struct Missing<'a> {
 fn json(results: &Results) -> String {
     let mut document = Document {
         schema: "befit.peers/1",
+        conditions: results.conditions,
         results: Vec::new(),
         not_built: Vec::new(),
         failed: Vec::new(),
@@ -96,10 +99,11 @@ fn table(results: &Results) -> String {
             Err(NoTimes::Failed(reason)) => missing += &format!("{reason}\n"),
         }
     }
-    let Results { program, n, threads, repeats, .. } = results;
+    let Results { program, n, threads, repeats, conditions, .. } = results;
     let title = format!("{program}, n = {n}, threads = {threads}");
     let table = table.trim_fmt();
-    format!("{title}, medians of {repeats} interleaved runs\n\n{table}\n{missing}")
+    let note = conditions.note();
+    format!("{title}, medians of {repeats} interleaved runs{note}\n\n{table}\n{missing}")
 }
 
 /// The medians that others are compared with.
@@ -145,7 +149,7 @@ mod tests {
     use befit::SchedulerKind;
 
     use super::*;
-    use crate::cpp::CppRuntime;
+    use crate::{contest::Pin, cpp::CppRuntime};
 
     fn example() -> Results {
         let ran =
@@ -155,6 +159,7 @@ mod tests {
             n: 38,
             threads: 2,
             repeats: 7,
+            conditions: Conditions { optimised: true, pin: None },
             entries: vec![
                 ran(RuntimeKind::Serial, 0.098, 0.1, 0.125),
                 ran(RuntimeKind::Befit(SchedulerKind::Ws), 0.24, 0.25, 0.26),
@@ -189,6 +194,20 @@ mod tests {
         assert_eq!(words("rayon"), ["rayon", "1000", "990", "1010", "10.00", "1.00", "4.00"]);
         assert_eq!(line("tbb"), "tbb: not built: oneTBB (Debian: libtbb-dev) was not found");
         assert_eq!(line("chili"), "chili failed (signal: 6): no memory");
+    }
+
+    #[test]
+    fn a_build_without_optimisation_and_a_choice_of_pinning_stand_in_the_title() {
+        let titled = |conditions| {
+            let text = table(&Results { conditions, ..example() });
+            text.lines().next().unwrap().to_owned()
+        };
+        let title = "fib, n = 38, threads = 2, medians of 7 interleaved runs";
+        assert_eq!(titled(Conditions { optimised: true, pin: None }), title);
+        let pinned = format!("{title}; befit's threads pinned: never");
+        assert_eq!(titled(Conditions { optimised: true, pin: Some(Pin::Never) }), pinned);
+        let debug = format!("{title}; not optimised: times mean nothing");
+        assert_eq!(titled(Conditions { optimised: false, pin: None }), debug);
     }
 
     #[test]

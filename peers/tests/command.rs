@@ -1,6 +1,9 @@
 //! The command as its users call it.
 
-use std::process::{Command, Output};
+use std::{
+    env,
+    process::{Command, Output},
+};
 
 use serde_json::Value;
 
@@ -23,6 +26,9 @@ fn the_json_has_an_entry_per_runtime_in_the_order_asked_for() {
     let results = document["results"].as_array().unwrap();
     let names: Vec<_> = results.iter().map(|r| r["runtime"].as_str().unwrap()).collect();
     assert_eq!(names, ["chili", "befit-sb", "serial"]);
+    // These tests are built as the program is.
+    assert_eq!(document["optimised"], !cfg!(debug_assertions));
+    assert!(document["pin"].is_null());
     for (result, threads) in results.iter().zip([2, 2, 1]) {
         assert_eq!(result["program"], "skynet");
         assert_eq!(result["threads"], threads);
@@ -39,6 +45,20 @@ fn the_table_has_a_row_per_runtime() {
     ));
     for runtime in ["befit-ws", "rayon", "rayon-iter"] {
         assert!(text.lines().any(|line| line.split_whitespace().next() == Some(runtime)), "{text}");
+    }
+    let title = text.lines().next().unwrap();
+    let meaningless = title.ends_with("; not optimised: times mean nothing");
+    assert_eq!(meaningless, cfg!(debug_assertions), "{title}");
+}
+
+#[test]
+fn a_choice_of_pinning_is_named_with_the_figures() {
+    let runs = "--threads 2 --repeats 1 --runtimes befit-sb,rayon --pin never --format json";
+    for line in ["fib --n 10", "idle --workloads join"] {
+        let document: Value =
+            serde_json::from_str(&stdout(&peers(&format!("{line} {runs}")))).unwrap();
+        assert_eq!(document["pin"], "never", "{document}");
+        assert!(document["failed"].as_array().unwrap().is_empty(), "{document}");
     }
 }
 
@@ -64,6 +84,8 @@ fn errors_are_one_line_and_exit_with_2_where_the_question_is_wrong() {
         ("fib --runtimes raion", "unknown runtime 'raion'; known: serial, "),
         ("skynet --n 5 --once serial", "a power of ten"),
         ("fib --once tbb", "--once"),
+        ("spawn --runtimes chili", "chili has no scopes; leave it out of spawn"),
+        ("spawn --n 16 --once chili", "chili has no scopes; leave it out of spawn"),
     ] {
         let output = peers(line);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -168,6 +190,7 @@ fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
     let sizes = "fib 15, fib-sized 15, fib-task 15, fib-100ns 12, skynet 1000, spawn 1024, \
         nqueens 7, matmul 64, rrm 20001, quicksort 50001, heat 20";
     let cpp = builds_cpp();
+    let all_are_here = env::var_os("PEERS_NEED_CPP").is_some();
     for program in sizes.split(", ") {
         let (name, n) = program.split_once(' ').unwrap();
         let threads: &[usize] = if ["fib", "rrm"].contains(&name) { &[1, 2, 4] } else { &[2] };
@@ -177,6 +200,7 @@ fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
             let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
             let entries = |key: &str| document[key].as_array().unwrap().clone();
             assert_eq!(entries("results").len() + entries("not_built").len(), 4, "{document}");
+            assert!(!all_are_here || entries("results").len() == 4, "{document}");
             assert_eq!(entries("failed").len(), 0, "{document}");
             let serial = |result: &Value| result["runtime"] == "serial-c++";
             assert!(!cpp || entries("results").iter().any(serial), "{document}");

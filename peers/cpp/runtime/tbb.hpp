@@ -19,7 +19,12 @@ struct Runtime {
 
     template <class Work> void install(const Work& work) { arena.execute(work); }
 
-    template <class A, class B> static void join(const A& a, const B& b) { tbb::parallel_invoke(a, b); }
+    // Of two, parallel_invoke offers the first to others and runs the second itself: they are
+    // swapped here, so that every runtime runs the first half of a join first.
+    template <class A, class B> static void join(const A& a, const B& b)
+    {
+        tbb::parallel_invoke(b, a);
+    }
 
     // At most 16 terms.
     template <class Term> static std::uint64_t sum(std::size_t n, const Term& term)

@@ -20,7 +20,7 @@ pub(crate) use self::{
 };
 use crate::{
     Error,
-    contest::{self, Spread, its_own, order, own_program, run_process},
+    contest::{self, Conditions, Pin, Spread, its_own, order, own_program, run_process, set_pin},
     runtime::RuntimeKind,
 };
 
@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) repeats: usize,
     /// By valgrind, which takes long.
     pub(crate) count_instructions: bool,
+    /// Whether befit pins its threads, if its scheduler does not decide.
+    pub(crate) pin: Option<Pin>,
 }
 
 impl Plan {
@@ -87,8 +89,9 @@ pub(crate) struct IdleFailure {
 }
 
 /// What a plan came to.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Measured {
+    pub(crate) conditions: Conditions,
     pub(crate) rows: Vec<IdleRow>,
     pub(crate) failed: Vec<IdleFailure>,
 }
@@ -107,7 +110,8 @@ impl Measured {
 pub(crate) fn hold(plan: &Plan) -> Result<Measured, Error> {
     plan.check()?;
     let own = own_program()?;
-    let mut measured = Measured::default();
+    let conditions = Conditions::of_this_build(plan.pin);
+    let mut measured = Measured { conditions, rows: Vec::new(), failed: Vec::new() };
     let mut rounds = 0..;
     for (&workload, &threads) in
         plan.workloads.iter().flat_map(|w| plan.threads.iter().map(move |t| (w, t)))
@@ -119,6 +123,7 @@ pub(crate) fn hold(plan: &Plan) -> Result<Measured, Error> {
                 let runtime = plan.runtimes[at];
                 let mut command = Command::new(&own);
                 command.args(once_arguments(workload, runtime, threads, workload.calls()));
+                set_pin(&mut command, runtime, plan.pin);
                 match its_own(run_process(command, &runtime.to_string(), numbers))? {
                     Ok([of_cpu, of_wall]) => {
                         cpu.push(of_cpu);
@@ -140,7 +145,7 @@ pub(crate) fn hold(plan: &Plan) -> Result<Measured, Error> {
                     continue;
                 }
             };
-            let count = || its_own(instructions(&own, workload, runtime, threads));
+            let count = || its_own(instructions(&own, workload, runtime, threads, plan.pin));
             let counted = plan.count_instructions.then(count).transpose()?.transpose();
             let spread = |seconds| Spread::of(seconds).expect("it was run");
             measured.rows.push(IdleRow {
@@ -190,11 +195,13 @@ fn instructions(
     workload: Workload,
     runtime: RuntimeKind,
     threads: usize,
+    pin: Option<Pin>,
 ) -> Result<u64, Error> {
     let mut counted = COUNTED.iter().map(|calls| {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1"]);
         command.arg(own).args(once_arguments(workload, runtime, threads, *calls));
+        set_pin(&mut command, runtime, pin);
         run_process(command, "valgrind", |printed| {
             let line = printed.lines().find_map(|line| line.split_once("Collected :"))?;
             line.1.trim().parse::<u64>().ok()

@@ -6,13 +6,14 @@ use serde::Serialize;
 use super::{IdleFailure, IdleRow, Measured};
 use crate::{
     args::Format,
+    contest::Conditions,
     report::{STYLE, cells},
 };
 
 /// The rows in a format, ending with a line break.
 pub(crate) fn render(measured: &Measured, format: Format) -> String {
     match format {
-        Format::Table => table(&measured.rows) + &failures(&measured.failed),
+        Format::Table => table(measured) + &failures(&measured.failed),
         Format::Json => json(measured),
     }
 }
@@ -29,25 +30,29 @@ fn failures(failed: &[IdleFailure]) -> String {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    #[serde(flatten)]
+    conditions: Conditions,
     idle: &'a [IdleRow],
     failed: &'a [IdleFailure],
 }
 
-fn json(Measured { rows, failed }: &Measured) -> String {
-    let document = Document { schema: "befit.peers/1", idle: rows, failed };
+fn json(Measured { conditions, rows, failed }: &Measured) -> String {
+    let (schema, conditions) = ("befit.peers/1", *conditions);
+    let document = Document { schema, conditions, idle: rows, failed };
     let text = serde_json::to_string_pretty(&document).expect("strings and numbers can be written");
     text + "\n"
 }
 
 /// For each workload a table: a row per runtime, a column per number of threads.
-fn table(rows: &[IdleRow]) -> String {
+fn table(Measured { conditions, rows, .. }: &Measured) -> String {
+    let note = conditions.note();
     let mut text = String::new();
     for of_workload in rows.chunk_by(|a, b| a.workload == b.workload) {
         let first = &of_workload[0];
         let threads = distinct(of_workload.iter().map(|row| row.threads));
         let what = if first.workload == "wake" { "until it begins" } else { "until it returns" };
         text += &format!(
-            "{}: microseconds a call, medians of {} interleaved runs of {} calls\n",
+            "{}: microseconds a call, medians of {} interleaved runs of {} calls{note}\n",
             first.workload, first.repeats, first.calls
         );
         text += &matrix(&format!("{what}, threads"), &threads, of_workload, |row| {
@@ -100,6 +105,11 @@ mod tests {
     use super::*;
     use crate::contest::Spread;
 
+    fn measured() -> Measured {
+        let conditions = Conditions { optimised: false, pin: None };
+        Measured { conditions, rows: rows(), failed: Vec::new() }
+    }
+
     fn rows() -> Vec<IdleRow> {
         let row = |runtime: &str, threads, median| IdleRow {
             workload: "gap-1ms".to_owned(),
@@ -121,18 +131,20 @@ mod tests {
 
     #[test]
     fn each_runtime_has_a_row_with_a_column_for_each_number_of_threads() {
-        let text = table(&rows());
+        let text = table(&measured());
         let words: Vec<Vec<_>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         for row in [["befit-ws", "10.0", "30.0"], ["rayon", "20.0", "40.0"]] {
             assert!(words.contains(&row.to_vec()), "{text}");
         }
         assert!(words.contains(&vec!["rayon", "40.0", "80.0"]), "{text}");
+        let title = text.lines().next().unwrap();
+        assert!(title.ends_with(" calls; not optimised: times mean nothing"), "{title}");
     }
 
     #[test]
     fn a_run_that_failed_has_no_figure_and_the_others_stay_in_their_columns() {
-        let mut measured = Measured { rows: rows(), failed: Vec::new() };
+        let mut measured = measured();
         let failed = measured.rows.remove(0);
         measured.failed.push(IdleFailure {
             workload: failed.workload,
@@ -155,11 +167,11 @@ mod tests {
 
     #[test]
     fn the_document_has_an_entry_per_run() {
-        let measured = Measured { rows: rows(), failed: Vec::new() };
-        let document: serde_json::Value = serde_json::from_str(&json(&measured)).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&json(&measured())).unwrap();
         assert_eq!(document["schema"], "befit.peers/1");
         assert_eq!(document["idle"][3]["runtime"], "rayon");
         assert_eq!(document["idle"][3]["cpu_seconds"]["median"], 8e-5);
         assert!(document["idle"][0]["instructions"].is_null());
+        assert_eq!((&document["optimised"], &document["pin"]), (&false.into(), &().into()));
     }
 }

@@ -31,7 +31,7 @@ impl Runtime for Chili {
     }
 
     /// chili's `join` offers its *first* argument to others and runs the second itself: they are
-    /// swapped here, so that every runtime runs a program in the same order.
+    /// swapped here, so that every runtime runs the first half first.
     #[inline(always)]
     fn join<X: Send, Y: Send>(
         cx: &mut Scope<'_>,

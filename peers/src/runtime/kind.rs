@@ -45,11 +45,23 @@ impl RuntimeKind {
             Self::Befit(SchedulerKind::Sb) => program.has_large_data(),
             Self::Befit(_) => false,
             Self::RayonIter => program.sums(),
-            // It has no scopes.
-            Self::Chili => program != Program::Spawn,
-            _ => true,
+            _ => kind.check(program).is_ok(),
         };
         Self::all().into_iter().filter(keep).collect()
+    }
+
+    /// Refuses a program for which the runtime lacks something: it would be another program under
+    /// the same name.
+    ///
+    /// # Errors
+    /// [`Error::Arguments`].
+    pub(crate) fn check(self, program: Program) -> Result<(), Error> {
+        match (self, program) {
+            (Self::Chili, Program::Spawn) => {
+                Err(Error::Arguments("chili has no scopes; leave it out of spawn".to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The names, as users type them.

@@ -64,7 +64,7 @@ pub(crate) trait Runtime {
 
     /// Calls `leaf(low)`, …, `leaf(high - 1)` (there is at least one), a task each. A task halves
     /// its range and spawns both halves into the one scope that ends with the last of them. A
-    /// runtime without scopes forks them.
+    /// runtime without scopes forks them, and is not timed ([`RuntimeKind::check`]).
     fn spawn_tree<F: Fn(usize) + Sync>(
         cx: &mut Self::Context<'_>,
         low: usize,
@@ -144,6 +144,46 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use befit::SchedulerKind;
+
+    use super::{Befit, Chili, Rayon, Runtime, Serial};
+
+    /// The leaves of a tree of joins, in the order in which one thread comes to them.
+    fn order_of_leaves<R: Runtime>(runtime: &R) -> Vec<usize> {
+        fn tree<R: Runtime>(
+            cx: &mut R::Context<'_>,
+            from: usize,
+            n: usize,
+            seen: &Mutex<Vec<usize>>,
+        ) {
+            if n == 1 {
+                return seen.lock().unwrap().push(from);
+            }
+            let half = n / 2;
+            R::join(
+                cx,
+                |cx: &mut R::Context<'_>| tree::<R>(cx, from, half, seen),
+                |cx: &mut R::Context<'_>| tree::<R>(cx, from + half, half, seen),
+            );
+        }
+        let seen = Mutex::new(Vec::new());
+        runtime.install(None, |cx| tree::<R>(cx, 0, 8, &seen));
+        seen.into_inner().unwrap()
+    }
+
+    /// Those in C++: `tests/order.rs`.
+    #[test]
+    fn one_thread_runs_the_first_half_of_a_join_first_on_every_runtime() {
+        let expected = Vec::from_iter(0..8);
+        assert_eq!(order_of_leaves(&Serial), expected);
+        assert_eq!(order_of_leaves(&Befit::new(1, SchedulerKind::Ws).unwrap()), expected);
+        assert_eq!(order_of_leaves(&Befit::new(1, SchedulerKind::Sb).unwrap()), expected);
+        assert_eq!(order_of_leaves(&Rayon::<false>::new(1).unwrap()), expected);
+        assert_eq!(order_of_leaves(&Chili::new(1)), expected);
+    }
+
     /// With less optimisation than befit's rayon and chili would look slow.
     #[test]
     fn regression_the_peers_are_optimised_as_befit_is() {
