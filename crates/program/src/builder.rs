@@ -1,5 +1,7 @@
 //! Builds a program from the events of a serial run.
 
+use befit_machine::Bytes;
+
 use crate::class::Places;
 use crate::codec::Encoder;
 use crate::lines::{LINE_LIMIT, Spans};
@@ -39,6 +41,15 @@ pub enum BuildError {
         max = Meta::NAME_LIMIT
     )]
     Name(usize),
+    /// [`Meta::line_size`] is none that a file may have.
+    #[error(
+        "cannot record this program: its lines are {0} long, not a power of two up to {max}",
+        max = Meta::MOST_LINE_SIZE
+    )]
+    LineSize(Bytes),
+    /// A touch or a block names a spot that there is not.
+    #[error("cannot record this program: it names spot {0}, which there is not")]
+    Spot(u32),
 }
 
 /// Builds a [`Program`] from the events of a serial, depth-first run.
@@ -296,10 +307,8 @@ impl ProgramBuilder {
         next.map(SpotId).map_err(|_| BuildError::TooMany("spots"))
     }
 
-    /// As [`touch`](Self::touch), made at `spot`. Either all touches have spots or none.
-    ///
-    /// # Panics
-    /// Later, when there is no such spot.
+    /// As [`touch`](Self::touch), made at `spot`. Either all touches have spots or none. A spot
+    /// that there is not makes [`finish`](Self::finish) fail.
     #[inline]
     pub fn touch_at(&mut self, line: u64, write: bool, stack: bool, spot: SpotId) {
         self.encoder.touch(line, write, stack);
@@ -323,13 +332,13 @@ impl ProgramBuilder {
     /// A block ends where the next one begins, in the order of their lines, however short that one
     /// is; what it had behind that one's end belongs to none. Of two that begin at the same line
     /// the one that came later counts. A block without touched lines ends the one before it, too,
-    /// and is left out.
+    /// and is left out. A spot that there is not makes [`finish`](Self::finish) fail.
     pub fn block(&mut self, first: u64, lines: u64, spot: SpotId) {
         self.blocks.push((first, lines, spot));
     }
 
     /// The program makes atomic read-modify-writes on `line`, which is not the stack's. Without a
-    /// touch of it this counts for nothing.
+    /// touch on its page this counts for nothing.
     pub fn atomic(&mut self, line: u64) {
         // A line may come with each operation on it.
         if self.atomics.len() == self.atomics.capacity() {
@@ -375,11 +384,21 @@ impl ProgramBuilder {
     /// visited again.
     ///
     /// # Errors
-    /// When a task has not ended, a line that no address has was touched, or numbers run out.
+    /// When a task has not ended, a line that no address has was touched, a spot was named that
+    /// there is not, a file cannot have the name or the line size, or numbers run out.
     pub fn finish(mut self) -> Result<Program, BuildError> {
         self.end_strand(End::Task(PlaceId(0)))?;
         if self.meta.name.len() > Meta::NAME_LIMIT {
             return Err(BuildError::Name(self.meta.name.len()));
+        }
+        let line_size = self.meta.line_size;
+        if !line_size.0.is_power_of_two() || line_size > Meta::MOST_LINE_SIZE {
+            return Err(BuildError::LineSize(line_size));
+        }
+        let of_blocks = self.blocks.iter().map(|(.., spot)| spot.0).max();
+        let last = of_blocks.unwrap_or(0).max(self.spots.last);
+        if last as usize >= self.seen.spots.len() {
+            return Err(BuildError::Spot(last));
         }
         let tree = self.tree.finish()?;
         let stack_lines = self.encoder.stack_lines();
@@ -446,8 +465,6 @@ fn dense_blocks(mut blocks: Vec<(u64, u64, SpotId)>, spans: &Spans) -> Vec<Block
 
 #[cfg(test)]
 mod tests {
-    use befit_machine::Bytes;
-
     use super::*;
 
     #[test]

@@ -61,13 +61,15 @@ impl Expected {
 pub(crate) struct SpotEncoder {
     expected: Expected,
     run: u64,
+    /// The spot of the largest number that was put.
+    pub(crate) last: u32,
     /// All bytes written, those of ended strands first.
     pub(crate) out: Vec<u8>,
 }
 
 impl SpotEncoder {
     pub(crate) const fn new() -> Self {
-        Self { expected: Expected::new(), run: 0, out: Vec::new() }
+        Self { expected: Expected::new(), run: 0, last: 0, out: Vec::new() }
     }
 
     /// The next touch is made at `spot`. A few operations.
@@ -78,6 +80,7 @@ impl SpotEncoder {
         } else {
             varint::put(&mut self.out, std::mem::take(&mut self.run));
             varint::put(&mut self.out, spot.0.into());
+            self.last = self.last.max(spot.0);
         }
         self.expected.learn(spot.0);
     }

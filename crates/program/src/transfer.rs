@@ -48,8 +48,9 @@ impl Mean {
 
 impl Program {
     /// This program with the work of `other`, a recording of the same code, and the share of its
-    /// operations whose class is in both, 0 to 1. A class that is not takes the mean of those that
-    /// begin at the same place, else that of all. Without work in `other` nothing changes.
+    /// operations whose class has work there, 0 to 1; 1 without operations. A class that has none
+    /// takes the mean of those that begin at the same place, else that of all. Without work in
+    /// `other` nothing changes, and the share is 0.
     pub fn with_work_of(self, other: &Self) -> (Self, f64) {
         let Some(run) = other.work_run() else { return (self, 0.0) };
         let mut known = HashMap::new();

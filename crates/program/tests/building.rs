@@ -2,6 +2,7 @@
 
 mod common;
 
+use befit_machine::Bytes;
 use befit_program::{
     BuildError, Declared, Meta, Op, Program, ProgramBuilder, RawTouch, ScopeId, SiteId, Source,
     SpotId, StrandId, TaskId, Touch, TreeError, Work,
@@ -174,6 +175,55 @@ fn what_makes_no_program_is_refused_with_a_reason() {
     let long = ProgramBuilder::new(Meta { name, ..meta() }).finish().unwrap_err();
     let expected = "cannot record this program: its name is 4097 bytes long, more than 4096";
     assert_eq!(long.to_string(), expected);
+}
+
+#[test]
+fn lines_that_a_file_cannot_have_are_refused() {
+    for (size, expected) in [(1, None), (64, None), (1 << 15, None)]
+        .into_iter()
+        .chain([0, 48, 1 << 16, u64::MAX].map(|size| (size, Some(Bytes(size)))))
+    {
+        let built = ProgramBuilder::new(Meta { line_size: Bytes(size), ..meta() }).finish();
+        match expected {
+            None => assert!(Program::read(&file(&built.unwrap())[..]).is_ok(), "{size}"),
+            Some(size) => assert_eq!(built.unwrap_err(), BuildError::LineSize(size)),
+        }
+    }
+    let odd = ProgramBuilder::new(Meta { line_size: Bytes(48), ..meta() }).finish().unwrap_err();
+    let expected = "its lines are 48 B long, not a power of two up to 32 KiB";
+    assert_eq!(odd.to_string(), format!("cannot record this program: {expected}"));
+}
+
+#[test]
+fn spots_that_there_are_not_are_refused() {
+    let spot = |b: &mut ProgramBuilder| {
+        b.spot(Source { file: "src/a.rs".into(), line: 7, function: "f".into() }).unwrap()
+    };
+    let built = |build: &dyn Fn(&mut ProgramBuilder)| {
+        let mut builder = ProgramBuilder::new(meta());
+        build(&mut builder);
+        let program = builder.finish()?;
+        Program::read(&file(&program)[..]).unwrap();
+        Ok(())
+    };
+    assert_eq!(built(&|b| b.touch_at(1, false, false, SpotId(1))), Err(BuildError::Spot(1)));
+    assert_eq!(built(&|b| b.block(1, 1, SpotId(9))), Err(BuildError::Spot(9)));
+    let touches = [RawTouch::new(1, false, false); 3];
+    let told = |last| {
+        move |b: &mut ProgramBuilder| {
+            let known = spot(b);
+            b.touches_at(&touches, &[known, SpotId(0), SpotId(last)]);
+            b.block(0, 64, known);
+        }
+    };
+    assert_eq!(built(&told(1)), Ok(()));
+    assert_eq!(built(&told(2)), Err(BuildError::Spot(2)));
+    // The order is free.
+    let later = |b: &mut ProgramBuilder| {
+        b.touch_at(1, false, false, SpotId(1));
+        spot(b);
+    };
+    assert_eq!(built(&later), Ok(()));
 }
 
 #[test]

@@ -36,7 +36,7 @@
 #[cfg(test)]
 mod tests;
 
-use befit_machine::{ClusterId, Inclusion, Machine};
+use befit_machine::{ClusterId, Inclusion, Machine, WorkerId};
 
 use crate::{Access, Found, Hierarchy};
 
@@ -136,6 +136,7 @@ pub struct Frames {
     cells: Cells,
     /// The cache below, whose victims fill an exclusive cache.
     below: Option<Box<Frames>>,
+    /// Lines are not brought into it on a miss, as it is no worker's innermost.
     exclusive: bool,
 }
 
@@ -145,11 +146,15 @@ impl Frames {
     pub fn new(caches: &Hierarchy, machine: &Machine, cluster: ClusterId) -> Option<Self> {
         let (sets, ways) = caches.sets_and_ways(cluster)?;
         let frames = sets as usize * ways as usize;
-        let exclusive =
-            machine.cluster(cluster).cache.is_some_and(|c| c.inclusion == Inclusion::Exclusive);
-        // The caches are those of the first worker under this one.
-        let child = machine.cluster(cluster).children.first().filter(|_| exclusive);
-        let below = child.and_then(|child| Self::new(caches, machine, *child)).map(Box::new);
+        let this = machine.cluster(cluster);
+        // The caches below are those of the first worker under this one.
+        let path = machine.path(WorkerId(this.workers.start));
+        let below = path.take_while(|below| *below != cluster).last();
+        // A worker's innermost cache takes lines in on a miss whatever its kind.
+        let victims = this.cache.is_some_and(|c| c.inclusion == Inclusion::Exclusive);
+        let below = below.filter(|_| victims);
+        let exclusive = below.is_some();
+        let below = below.and_then(|below| Self::new(caches, machine, below)).map(Box::new);
         Some(Self {
             cluster,
             ways: ways as usize,
@@ -204,17 +209,18 @@ impl Frames {
         frames.find(|frame| self.lines[*frame] == line)
     }
 
-    /// Gives `line`, which the cache has taken in, a frame of its set: one whose line is gone.
-    /// Returns that line as well.
+    /// Gives `line`, which the cache has taken in, a frame of its set: its own, if it left only as
+    /// an inclusive cache above lost it, else one whose line is gone. Returns that line as well.
     fn place(&mut self, caches: &Hierarchy, line: u32) -> (usize, Option<u32>) {
         let first = caches.set_of(self.cluster, line) as usize * self.ways;
         let set = &self.lines[first..first + self.ways];
-        let free = set.iter().position(|held| *held == EMPTY);
+        let own = set.iter().position(|held| *held == line);
+        let free = || set.iter().position(|held| *held == EMPTY);
         // As many lines as ways are there at most, this one among them: some frame's line is gone.
         let gone = |held: &u32| !caches.holds(self.cluster, *held);
         let way = match self.ways {
             1 => 0,
-            _ => free.or_else(|| set.iter().position(gone)).unwrap_or(0),
+            _ => own.or_else(free).or_else(|| set.iter().position(gone)).unwrap_or(0),
         };
         let old = std::mem::replace(&mut self.lines[first + way], line);
         (first + way, (old != EMPTY && old != line).then_some(old))

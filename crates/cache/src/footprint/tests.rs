@@ -70,6 +70,12 @@ const MACHINES: [&str; 6] = [
      l1:1(size=1024 ways=4) pu:1",
 ];
 
+/// A direct-mapped innermost cache that is said to be a victim cache.
+const EXCLUSIVE: &str = "l1:1(size=1024 ways=1 inclusion=exclusive) pu:1";
+
+/// An L1 of two sets, whose lines the cache above often takes away.
+const SMALL: &str = "l2:1(size=384 ways=6 inclusion=inclusive) l1:1(size=256 ways=2) pu:1";
+
 proptest! {
     #[test]
     fn six_cells_sum_to_the_number_of_frames_in_any_cache(
@@ -88,6 +94,37 @@ proptest! {
     #[test]
     fn cells_are_those_of_two_bits_a_frame(tasks in tasks()) {
         prop_assert_eq!(run(&direct_mapped(), 0, &tasks), naive(16, &tasks));
+    }
+
+    #[test]
+    fn a_worker_s_innermost_cache_takes_lines_in_on_a_miss_whatever_its_kind(tasks in tasks()) {
+        prop_assert_eq!(run(&EXCLUSIVE.parse().unwrap(), 0, &tasks), naive(16, &tasks));
+    }
+
+    #[test]
+    fn each_line_of_the_innermost_cache_is_in_one_frame(
+        lines in prop::collection::vec((0..LINES, any::<bool>()), 0..300),
+        which in 0..MACHINES.len() + 2,
+    ) {
+        // Of few lines, so that some come back.
+        let (machine, few) = match which.checked_sub(MACHINES.len()) {
+            None => (MACHINES[which], LINES),
+            Some(0) => (SMALL, 12),
+            Some(_) => (EXCLUSIVE, LINES),
+        };
+        let machine: Machine = machine.parse().unwrap();
+        let mut caches = Hierarchy::new(&machine, LINES, 1).unwrap();
+        let l1 = machine.workers()[0].leaf;
+        let mut frames = Frames::new(&caches, &machine, l1).unwrap();
+        for (line, write) in lines {
+            let line = line % few;
+            let access = caches.access(WorkerId(0), line, write);
+            frames.observe(&caches, line, access);
+            for line in (0..few).filter(|line| caches.holds(l1, *line)) {
+                let its = frames.lines.iter().filter(|held| **held == line).count();
+                prop_assert_eq!(its, 1, "frames of line {}", line);
+            }
+        }
     }
 
     #[test]
@@ -133,6 +170,27 @@ fn what_an_older_task_left_is_hit_but_not_shared() {
     let cells = cells[2];
     assert_eq!((cells.new_hit, cells.overwritten(), cells.overwritten_by_table()), (1, 1, 2));
     assert_eq!((cells.unchanged(), cells.frames()), (1, 16));
+}
+
+#[test]
+fn a_line_that_an_inclusive_cache_took_away_comes_back_to_its_own_frame() {
+    let machine: Machine = SMALL.parse().unwrap();
+    let mut caches = Hierarchy::new(&machine, LINES, 1).unwrap();
+    let l1 = machine.workers()[0].leaf;
+    let mut frames = Frames::new(&caches, &machine, l1).unwrap();
+    let mut run = |task: &[u32]| {
+        for line in task {
+            let access = caches.access(WorkerId(0), *line, false);
+            frames.observe(&caches, *line, access);
+        }
+        frames.end_task()
+    };
+    run(&[2, 0, 1, 4, 3, 5, 7, 9]);
+    // 0 has left L2, and with it L1, where 4 still stands in the other frame of its set.
+    let cells = run(&[0, 4]);
+    let expected =
+        Cells { touched_hit: 1, touched_missed: 1, touched_untouched: 2, ..Cells::default() };
+    assert_eq!((cells, cells.affinity()), (expected, 0));
 }
 
 #[test]

@@ -153,7 +153,8 @@ impl Outermost {
     fn new(machine: &Machine) -> Self {
         let clusters = machine.cluster(ClusterId::ROOT).children.clone();
         let end = |c: &ClusterId| machine.cluster(*c).workers.end;
-        let place = |w: u32| clusters.iter().filter(|c| end(c) <= w).count() as u32;
+        // They stand from left to right, and there may be as many as workers.
+        let place = |w: u32| clusters.partition_point(|c| end(c) <= w) as u32;
         let of = |(w, worker): (u32, &Worker)| (worker.package, place(w));
         let workers = (0..).zip(machine.workers()).map(of).collect();
         Self { clusters, packages: machine.packages(), workers }
@@ -267,7 +268,8 @@ impl Layout {
             children: vec![Vec::new(); geometries.len()],
             outermost: Outermost::new(machine),
         };
-        layout.roots = layout.chains.iter().map(|chain| layout.root(chain)).collect();
+        let root = |(first, _): &(u32, u32)| layout.outermost.workers[*first as usize].1;
+        layout.roots = layout.under.iter().map(root).collect();
         for (i, info) in layout.caches.iter().enumerate() {
             if let Some(children) = layout.children.get_mut(info.parent as usize) {
                 children.push(i as u32);
@@ -291,14 +293,6 @@ impl Layout {
             filled: &self.filled[start * H..end * H],
             others: &self.others[worker * H..][..H],
         }
-    }
-
-    /// Which child of the root the chain is under.
-    fn root(&self, chain: &Chain) -> u32 {
-        let outer = chain.caches[chain.caches.len() - 1];
-        let top = above(&self.caches, outer).last().unwrap_or(outer);
-        let clusters = self.outermost.clusters.iter();
-        clusters.take_while(|cluster| cluster.0 != top + 1).count() as u32
     }
 
     /// Finds the chains that have others below.

@@ -89,10 +89,12 @@ pub struct LineAccess {
 impl Hierarchy {
     /// Empty caches for `machine` and line numbers `0..lines`; `seed` feeds random replacement.
     ///
-    /// Takes about 4 bytes per cache line of the machine, and per line of memory one bit per cache
-    /// and one per chain of private caches (16 bytes on `xeon-7560`); on machines of more than 511
-    /// chains 128 bytes, and 2 per chain that has the line and per cache that lost it beyond 56 of
-    /// both. O(that) in time.
+    /// Takes 4 bytes per cache line of the machine, where a set takes a multiple of 32 bytes, and
+    /// in the inclusive model's last level 64. Takes per line of memory one bit per cache and one
+    /// per chain of private caches (16 bytes on `xeon-7560`); on machines of more than 511 chains
+    /// 128 bytes, and 2 per chain that has the line and per cache that lost it beyond 56 of both.
+    /// O(that) in time. Where the lines of memory take more than half a GiB together, or the chains
+    /// are more than 511, they take it only as they are touched.
     ///
     /// # Errors
     /// [`CacheError`] where the machine cannot be modelled: caches with different line lengths, a
@@ -195,7 +197,7 @@ impl Hierarchy {
     /// [`Self::access`], as planned.
     ///
     /// # Panics
-    /// Where the plan is of another machine.
+    /// Where the plan is of another machine it panics or gives wrong results.
     #[inline]
     pub fn access_planned(&mut self, plan: &PrefetchPlan) -> Access {
         host::access(self, plan)

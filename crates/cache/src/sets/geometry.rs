@@ -59,7 +59,7 @@ impl Geometry {
         };
         if geometry.end() > u64::from(u32::MAX - 64) {
             let what = "makes the machine's caches too large together to be modelled";
-            return Err(bad(format!("{what}: more than 2³² lines")));
+            return Err(bad(format!("{what}: more than 2³² entries")));
         }
         Ok(geometry)
     }

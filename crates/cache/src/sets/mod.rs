@@ -352,7 +352,8 @@ mod tests {
             // A set of one way takes the room of eight.
             (
                 shape(64 << 29, 1, Lru),
-                "makes the machine's caches too large together to be modelled: more than 2³² lines",
+                "makes the machine's caches too large together to be modelled: more than 2³² \
+                 entries",
             ),
         ] {
             assert_eq!(geometries(&[cache]).unwrap_err(), format!("cache 0 {why}"));

@@ -12,7 +12,7 @@ use crate::Progress;
 /// To be raised when the pass that finds spreads (`crates/program/src/hot`) is to find others of
 /// the same recording than before, as with other constants there: they are kept by its content
 /// alone.
-const GENERATION: u32 = 2;
+const GENERATION: u32 = 3;
 
 /// What was kept of one program.
 pub(crate) struct Spreads<'a> {

@@ -111,14 +111,12 @@ impl<'a> Counter<'a> {
         if touch.stack {
             return;
         }
-        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
-        let place = line.wrapping_mul(0x9e37_79b9) >> (32 - COUNTED.trailing_zeros());
-        let counted = &mut self.table[place as usize % COUNTED];
+        let counted = &mut self.table[place(line)];
         let Revisit { blob, line: known, touches, writes } = &mut counted.revisit;
         if *known == line && *blob == self.blob {
-            *touches += 1;
+            *touches = touches.saturating_add(1);
             *writes |= touch.write;
-            counted.stays += 1;
+            counted.stays = counted.stays.saturating_add(1);
             return;
         }
         self.fresh[line as usize % CLASSES] += self.strands;
@@ -144,6 +142,12 @@ impl<'a> Counter<'a> {
         let Self { found: revisits, fresh, dependent, atomic, .. } = self;
         Part { revisits, fresh, dependent, atomic }
     }
+}
+
+/// Where the table counts a line: Fibonacci hashing (Knuth, The Art of Computer Programming 3,
+/// section 6.4).
+fn place(line: u32) -> usize {
+    (line.wrapping_mul(0x9e37_79b9) >> (32 - COUNTED.trailing_zeros())) as usize % COUNTED
 }
 
 /// A task that revisited a line last.
@@ -250,16 +254,13 @@ impl Program {
         let sum = touches.fold(0, |sum: u64, touches| sum.saturating_add(*touches));
         let are_lines = hot.iter().all(|(line, _)| *line <= last);
         let are_some = *dependent.max(atomic) <= sum;
-        hot.len() <= MOST && are_lines && sum <= 2 * self.total_touches() && are_some
+        hot.len() <= MOST && are_lines && sum <= self.total_touches().saturating_mul(2) && are_some
     }
 
     fn pass<R>(&self, coarser: u32, threads: NonZeroUsize, take: impl FnOnce(&Spread) -> R) -> R {
         let mut known = self.hot.known();
         let at = known.iter().position(|found| found.coarser == coarser).unwrap_or_else(|| {
-            let mut strands = vec![0; self.blobs.table.len()];
-            for strand in (0..self.strands()).map(StrandId) {
-                strands[self.strands.get(strand).blob as usize] += 1;
-            }
+            let strands = self.strands_by_blob();
             let mut atomics: Vec<u32> = self.atomics.iter().map(|line| line >> coarser).collect();
             atomics.dedup();
             let count = |blobs| self.counted(Counter::new(&atomics), coarser, blobs, &strands);
@@ -276,6 +277,16 @@ impl Program {
         take(&known[at])
     }
 
+    /// How many strands have each blob's touches. A blob of none counts for nothing, and may have
+    /// touches without end.
+    pub(crate) fn strands_by_blob(&self) -> Vec<u64> {
+        let mut strands = vec![0; self.blobs.table.len()];
+        for strand in (0..self.strands()).map(StrandId) {
+            strands[self.strands.get(strand).blob as usize] += 1;
+        }
+        strands
+    }
+
     /// What the blobs revisit, of lines that are so much coarser, what is fresh, and what that is.
     /// Each is the blob of so many `strands`.
     fn counted(
@@ -285,7 +296,7 @@ impl Program {
         blobs: Range<u32>,
         strands: &[u64],
     ) -> Part {
-        for blob in blobs {
+        for blob in blobs.filter(|blob| strands[*blob as usize] > 0) {
             counter.begin(blob, strands[blob as usize]);
             self.touches_of_blob(blob)
                 .for_each(|touch| counter.touch(touch, touch.line >> coarser));
@@ -299,6 +310,16 @@ impl Program {
             return Vec::new();
         }
         revisits.sort_unstable_by_key(|revisit| (revisit.blob, revisit.line));
+        // A line that left the table and came back was found twice, in an order that depends on
+        // the threads.
+        revisits.dedup_by(|again, first| {
+            let same = (again.blob, again.line) == (first.blob, first.line);
+            if same {
+                first.touches = first.touches.saturating_add(again.touches);
+                first.writes |= again.writes;
+            }
+            same
+        });
         let ends = self.ends_by_blob(&revisits);
         let mut bags = Bags::new(self.tasks());
         let mut lines: HashMap<u32, Known> = HashMap::new();

@@ -187,3 +187,59 @@ fn what_cannot_be_of_a_program_is_not_taken() {
     assert_eq!(damaged(&|spread| spread.fresh[63] = 2 * program.total_touches()), 0);
     assert_eq!(damaged(&|spread| spread.coarser = 40), 0);
 }
+
+#[test]
+fn a_line_that_leaves_the_table_and_comes_back_is_counted_once_on_any_number_of_threads() {
+    // Two lines that are counted at one place of the table, by turns.
+    let other = (1..).find(|line| place(*line) == place(0)).unwrap();
+    let (first, last) = (u64::from(other) + 64, u64::from(other) + 200);
+    let program = program(|b| {
+        // So that dense numbers are those given here.
+        (0..last).for_each(|line| b.touch(line, false, false));
+        for task_number in 0..12 {
+            task(b, 1, |b| {
+                (0..100).for_each(|_| b.touch(0, true, false));
+                (0..200).for_each(|_| b.touch(u64::from(other), false, false));
+                (0..300).for_each(|_| b.touch(0, false, false));
+                // With as many handovers as the first line may be said to have, more or less.
+                for line in 0..60 {
+                    (0..90 + 4 * line).for_each(|_| b.touch(first + line, true, false));
+                }
+                // No two tasks are alike.
+                b.touch(first + 64 + task_number, false, false);
+            });
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let on = |threads| {
+        let program = program.clone();
+        program.hot_lines(0, u64::MAX, NonZeroUsize::new(threads).unwrap());
+        program.spreads().remove(0)
+    };
+    let one = on(1);
+    // 100 touches are found of it, then 200 of 300: the others drove the other line out.
+    assert!(one.hot.contains(&(0, 12 * 300)), "{:?}", one.hot);
+    assert_eq!(on(7), one);
+    // The threads decide in which order the parts are found.
+    let strands = program.strands_by_blob();
+    let part = program.counted(Counter::new(&[]), 0, 0..strands.len() as u32, &strands);
+    let mut revisits = part.revisits;
+    for seed in 0..10 {
+        fastrand::Rng::with_seed(seed).shuffle(&mut revisits);
+        assert_eq!(program.hottest(revisits.clone()), one.hot, "seed {seed}");
+    }
+}
+
+#[test]
+fn touches_are_counted_up_to_the_largest_number() {
+    let mut counter = Counter::new(&[]);
+    counter.begin(0, 1);
+    let touch = Touch { line: 5, ..Touch::default() };
+    counter.touch(touch, 5);
+    let counted = &mut counter.table[place(5)];
+    (counted.revisit.touches, counted.stays) = (u32::MAX - 1, u32::MAX - 1);
+    (0..3).for_each(|_| counter.touch(touch, 5));
+    let Part { revisits, .. } = counter.finish();
+    let expected = Revisit { blob: 0, line: 5, touches: u32::MAX, writes: false };
+    assert_eq!(revisits, [expected]);
+}

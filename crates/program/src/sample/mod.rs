@@ -20,6 +20,7 @@ use std::{num::NonZeroUsize, ops::Range, sync::Arc, thread};
 use crate::{
     Program, StrandId, Touch,
     hot::{self, CLASSES},
+    tables::Blob,
 };
 pub(crate) use taken::Taken;
 
@@ -64,9 +65,11 @@ impl LineGroups {
         self.modulus / self.count
     }
 
-    /// So many lines of a sample name all of the `lines` recorded ones that are in its group.
+    /// So many lines of a sample name all of the `lines` recorded ones that are in its group; the
+    /// largest number where there are more.
     fn kept(self, lines: u32) -> u32 {
-        (lines >> self.coarser).div_ceil(self.modulus) * self.classes() + self.classes()
+        let pages = u64::from((lines >> self.coarser).div_ceil(self.modulus));
+        u32::try_from((pages + 1) * u64::from(self.classes())).unwrap_or(u32::MAX)
     }
 
     /// Whether kept touches have bits enough for a group's part of so many recorded lines, and for
@@ -297,7 +300,8 @@ impl Program {
         }
         let fitting = self.total_touches() / u64::from(groups.count);
         let hot = self.hot_lines(groups.coarser, fitting, threads);
-        let kept = Kept { groups, table, hot: &hot, wanted: wanted.len() };
+        let strands = self.strands_by_blob();
+        let kept = Kept { groups, table, hot: &hot, wanted: wanted.len(), strands: &strands };
         let classes = |place: usize| {
             let is_its = |class: &u8| usize::from(table[usize::from(*class)].0) == place;
             (0..groups.modulus as u8).filter(is_its).collect()
@@ -335,22 +339,31 @@ impl Program {
         samples
     }
 
-    /// The blobs, divided so that each of `parts` has about as many touches.
+    /// The blobs, divided into `parts` ranges at most, so that each has about as many touches.
     fn even_ranges(&self, parts: usize) -> Vec<Range<u32>> {
-        let all: u64 = self.blobs.table.iter().map(|blob| blob.touches).sum();
+        let table = &self.blobs.table;
+        // A few bytes of a file are a blob of up to 2^64 touches.
+        let touches = |blob: &Blob| u128::from(blob.touches);
+        let all: u128 = table.iter().map(touches).sum();
+        let parts = parts.min(table.len()) as u128;
         let (mut ranges, mut start, mut seen) = (Vec::new(), 0, 0);
-        for (i, blob) in (1..).zip(&self.blobs.table) {
-            seen += blob.touches;
-            if seen * parts as u64 >= all * (ranges.len() as u64 + 1) {
+        for (i, blob) in (1..).zip(table) {
+            seen += touches(blob);
+            let next = ranges.len() as u128 + 1;
+            if all > 0 && next < parts && seen * parts >= all * next {
                 ranges.push(start..i);
                 start = i;
             }
         }
-        ranges.push(start..self.blobs.table.len() as u32);
+        let rest = start..table.len() as u32;
+        if ranges.is_empty() || !rest.is_empty() {
+            ranges.push(rest);
+        }
         ranges
     }
 
-    /// What `part` makes of ranges of blobs, in their order, each on a thread of its own.
+    /// What `part` makes of ranges of blobs, in their order, each on a thread of its own: on so
+    /// many `threads` at most.
     pub(crate) fn in_parts<R: Send>(
         &self,
         threads: NonZeroUsize,
@@ -371,6 +384,10 @@ impl Program {
         let (bits, classes) = (modulus.trailing_zeros(), kept.groups.classes());
         let (filter, first_hot) = (kept.filter(), kept.groups.kept(self.lines()));
         for blob in blobs {
+            if kept.strands[blob as usize] == 0 {
+                parts.iter_mut().for_each(|part| part.1.push(0));
+                continue;
+            }
             let before: Vec<usize> = parts.iter().map(|part: &Part| part.0.len()).collect();
             self.touches_of_blob(blob).for_each(|touch| {
                 let line = touch.line >> coarser;
@@ -412,6 +429,8 @@ struct Kept<'a> {
     /// Ascending.
     hot: &'a [u32],
     wanted: usize,
+    /// As [`Program::strands_by_blob`].
+    strands: &'a [u64],
 }
 
 impl Kept<'_> {

@@ -1,7 +1,7 @@
 use befit_machine::Bytes;
 
 use super::*;
-use crate::{Meta, ProgramBuilder, RawTouch, ScopeId};
+use crate::{Meta, ProgramBuilder, RawTouch, ScopeId, tables::Blobs};
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
@@ -186,5 +186,60 @@ fn groups_are_joined_until_one_would_be_left() {
 fn groups_that_cannot_be_are_refused() {
     for (coarser, modulus, count) in [(0, 64, 128), (0, 128, 2), (0, 24, 8), (0, 64, 3)] {
         assert_eq!(LineGroups::new(coarser, modulus, count), None);
+    }
+}
+
+/// A program whose blobs have so many touches, as far as their table tells.
+fn of_blobs(touches: &[u64]) -> Program {
+    let meta = Meta { name: "blobs".into(), line_size: Bytes(64), filter: 1 };
+    let mut program = ProgramBuilder::new(meta).finish().unwrap();
+    let table = touches.iter().map(|touches| Blob { end: 0, touches: *touches }).collect();
+    program.blobs = Blobs { table, ..Blobs::default() }.into();
+    program
+}
+
+#[test]
+fn blobs_are_divided_into_no_more_ranges_than_asked_for_and_each_is_in_one() {
+    for touches in [&[][..], &[0; 100], &[1 << 63; 2], &[u64::MAX; 50], &[1, 9, 0, 0, 7, 100, 3]] {
+        let program = of_blobs(touches);
+        for parts in [1, 2, 7, 1000] {
+            let ranges = program.even_ranges(parts);
+            assert!((1..=parts).contains(&ranges.len()), "{touches:?}: {ranges:?}");
+            let blobs: Vec<u32> = ranges.iter().cloned().flatten().collect();
+            assert_eq!(blobs, Vec::from_iter(0..touches.len() as u32));
+            assert!(touches.is_empty() || ranges.iter().all(|range| !range.is_empty()));
+        }
+    }
+    let ranges = of_blobs(&[0; 100]).even_ranges(7);
+    assert_eq!(ranges, std::slice::from_ref(&(0..100)));
+    assert_eq!(of_blobs(&[1 << 63; 2]).even_ranges(7), [0..1, 1..2]);
+    assert_eq!(of_blobs(&[5; 9]).even_ranges(3), [0..3, 3..6, 6..9]);
+}
+
+#[test]
+fn of_more_lines_than_a_number_tells_apart_a_group_says_the_largest_number() {
+    let kept = |count, lines| LineGroups::new(0, 64, count).unwrap().kept(lines);
+    assert_eq!(kept(1, u32::MAX), u32::MAX);
+    assert_eq!(kept(2, u32::MAX), (1 << 31) + 32);
+    assert_eq!(kept(64, 65), 3);
+}
+
+#[test]
+fn touches_that_no_strand_has_are_in_no_sample_and_not_looked_at() {
+    let mut program = program();
+    let blobs = program.blobs.table.len();
+    let groups = LineGroups::new(0, 64, 2).unwrap();
+    let before = program.take_samples(groups, &[0, 1], TWO);
+    // To go through all its touches would take centuries.
+    let mut more = Blobs {
+        bytes: program.blobs.bytes.clone(),
+        table: program.blobs.table.clone(),
+        ..Blobs::default()
+    };
+    more.table.push(Blob { end: more.bytes.len() as u64, touches: 1 << 63 });
+    program.blobs = more.into();
+    program.hot = Default::default();
+    for (sample, before) in program.take_samples(groups, &[0, 1], TWO).iter().zip(before) {
+        assert_eq!((&sample.touches, &sample.ends[..blobs]), (&before.touches, &before.ends[..]));
     }
 }

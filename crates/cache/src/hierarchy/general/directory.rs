@@ -15,28 +15,36 @@
 use super::lists::Lists;
 use crate::{
     hierarchy::layout::Layout,
-    hint::{on_huge_pages, prefetch, prefetch_two},
+    hint::{on_huge_pages, prefetch, prefetch_two, zeros_on_huge_pages},
 };
+
+/// Lines whose lists are made together (128 MiB): a power of two.
+const TOGETHER: usize = 1 << 20;
+
+/// The lists of a line that no cache has had.
+static NONE: Lists = Lists::NONE;
 
 #[derive(Clone, Debug)]
 pub(in crate::hierarchy) struct Directory {
     words: Vec<u64>,
     row: usize,
     modified: u32,
-    /// By line, in place of rows.
-    lists: Vec<Lists>,
+    /// By line, in place of rows; each [`TOGETHER`] of them, empty until one is entered.
+    lists: Vec<Vec<Lists>>,
+    lines: usize,
 }
 
 impl Directory {
     pub(super) fn new(layout: &Layout, lines: u32) -> Self {
-        let lists = if layout.words == 0 { lines as usize } else { 0 };
+        let listed = if layout.words == 0 { lines as usize } else { 0 };
         let mut new = Self {
             words: Vec::new(),
             row: layout.row,
             modified: layout.modified,
-            lists: on_huge_pages(Lists::default(), lists),
+            lists: vec![Vec::new(); listed.div_ceil(TOGETHER)],
+            lines: listed,
         };
-        new.words = on_huge_pages(0, new.start(lines));
+        new.words = zeros_on_huge_pages(new.start(lines));
         new
     }
 
@@ -61,12 +69,18 @@ impl Directory {
 
     #[inline(always)]
     pub(super) fn lists(&self, line: u32) -> &Lists {
-        &self.lists[line as usize]
+        let line = line as usize;
+        self.lists[line / TOGETHER].get(line % TOGETHER).unwrap_or(&NONE)
     }
 
     #[inline(always)]
     pub(super) fn lists_mut(&mut self, line: u32) -> &mut Lists {
-        &mut self.lists[line as usize]
+        let (at, line) = (line as usize / TOGETHER, line as usize % TOGETHER);
+        let lists = &mut self.lists[at];
+        if lists.is_empty() {
+            make(lists, self.lines - at * TOGETHER);
+        }
+        &mut lists[line]
     }
 
     #[inline(always)]
@@ -145,7 +159,9 @@ impl Directory {
     #[inline(always)]
     pub(super) fn glance(&self, line: u32, chain: u32) -> bool {
         if self.has_lists() {
-            return self.lists.get(line as usize).is_some_and(|lists| lists.may_hold(chain));
+            let line = line as usize;
+            let lists = self.lists.get(line / TOGETHER).and_then(|all| all.get(line % TOGETHER));
+            return lists.is_some_and(|lists| lists.may_hold(chain));
         }
         let word = self.words.get(self.start(line) + (chain / 64) as usize);
         word.is_some_and(|w| w >> (chain % 64) & 1 != 0)
@@ -155,10 +171,21 @@ impl Directory {
     #[inline(always)]
     pub(super) fn prefetch(&self, line: u32) {
         if self.has_lists() {
-            return prefetch_two(&self.lists, line as usize);
+            let line = line as usize;
+            if let Some(lists) = self.lists.get(line / TOGETHER) {
+                prefetch_two(lists, line % TOGETHER);
+            }
+            return;
         }
         prefetch(&self.words, self.start(line));
     }
+}
+
+/// Makes the lists of so many lines, or of as many as are made together.
+#[cold]
+#[inline(never)]
+fn make(lists: &mut Vec<Lists>, lines: usize) {
+    *lists = on_huge_pages(Lists::NONE, lines.min(TOGETHER));
 }
 
 /// Clears bit `bit` (modulo 64) of `word`; returns whether it was set.

@@ -24,12 +24,6 @@ pub(super) struct Lists {
 
 const _: () = assert!(size_of::<Lists>() == 128);
 
-impl Default for Lists {
-    fn default() -> Self {
-        Self { near: [0; NEAR], held: 0, lost: 0, modified: false, far: None }
-    }
-}
-
 /// What of the lists has found no room.
 #[derive(Clone, Debug, Default)]
 struct Far {
@@ -38,6 +32,10 @@ struct Far {
 }
 
 impl Lists {
+    /// Those of a line that no cache has had.
+    pub(super) const NONE: Self =
+        Self { near: [0; NEAR], held: 0, lost: 0, modified: false, far: None };
+
     /// The chains that hold the line.
     #[inline(always)]
     pub(super) fn held(&self) -> impl Iterator<Item = u32> {
@@ -194,7 +192,7 @@ mod tests {
     proptest! {
         #[test]
         fn both_lists_are_sets(steps in prop::collection::vec((0..6u8, 0..90u32), 0..400)) {
-            let mut lists = Lists::default();
+            let mut lists = Lists::NONE;
             let (mut held, mut lost) = (BTreeSet::new(), BTreeSet::new());
             for (what, number) in steps {
                 match what {

@@ -13,7 +13,7 @@
 //!
 //! All bits are exact. A last-level cache needs no dirty flags: *modified* is its dirty flag.
 
-use crate::hint::on_huge_pages;
+use crate::hint::zeros_on_huge_pages;
 
 /// Cores and sockets that a row has bits for.
 pub(super) const MOST_CORES: usize = 32;
@@ -42,7 +42,7 @@ pub(super) struct Rows(Vec<[u64; 2]>);
 
 impl Rows {
     pub(super) fn new(lines: u32) -> Self {
-        Self(on_huge_pages([0; 2], place(u64::from(lines)) + 1))
+        Self(zeros_on_huge_pages(place(u64::from(lines)) + 1))
     }
 
     /// Where the row of `line` is; of a line beyond the last, that of no line.
@@ -86,5 +86,6 @@ impl Rows {
 /// array) do not all fall into the same set of the host's caches.
 #[inline(always)]
 pub(super) fn place(line: u64) -> usize {
-    (line + (line >> 10)) as usize
+    // On a host of 32 bits, too, what is beyond all rows stays there.
+    usize::try_from(line + (line >> 10)).unwrap_or(usize::MAX)
 }

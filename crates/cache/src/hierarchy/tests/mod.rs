@@ -9,7 +9,7 @@ use befit_machine::{
 };
 
 use super::{Hierarchy, LineAccess, Model, layout};
-use crate::{ClusterCounts, PrefetchPlan};
+use crate::{ClusterCounts, Found, PrefetchPlan};
 
 /// An LRU cache of `lines` lines of 64 bytes; fully associative where `ways` is 0.
 fn cache(level: u8, lines: u64, ways: u32, inclusion: Inclusion, parts: Vec<Part>) -> Part {
@@ -47,6 +47,26 @@ fn cores_for_each_length_of_row_and_more_can_be_modelled() {
         let lost = |c| caches.counts(ClusterId(c + 1)).invalidations.0;
         assert_eq!((0..cores).map(lost).sum::<u64>(), u64::from(cores) - 1);
     }
+}
+
+#[test]
+fn tens_of_thousands_of_last_level_caches_can_be_modelled() {
+    const CORES: u32 = 60_000;
+    // In time for their number: a search of all for each would take minutes.
+    let machine = machine(vec![core(2); CORES as usize]);
+    let mut caches = Hierarchy::new(&machine, 8, 0).unwrap();
+    for worker in [0, 30_000, CORES - 1] {
+        caches.access(WorkerId(worker), 5, false);
+    }
+    // The next to the right supplies a line, and the leftmost follows the rightmost.
+    for (worker, from) in [(29_999, 30_000), (30_001, CORES - 1), (1, 29_999)] {
+        let from = ClusterId(from + 1);
+        let expected = Found::Remote { from, modified: false };
+        assert_eq!(caches.access(WorkerId(worker), 5, false).found, expected);
+    }
+    assert!(caches.access(WorkerId(CORES - 1), 5, true).invalidated);
+    let lost = |c| caches.counts(ClusterId(c + 1)).invalidations.0;
+    assert_eq!((0..CORES).map(lost).sum::<u64>(), 5);
 }
 
 #[test]
