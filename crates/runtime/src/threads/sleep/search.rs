@@ -88,8 +88,10 @@ const YIELDS: u32 = SPINS / 2;
 /// One look in so many notes where the worker is: some systems take long to say it.
 const NOTES: u32 = 8;
 
-/// How long nothing must happen before a worker may have what it was refused.
-const STALLED: Duration = Duration::from_millis(50);
+/// How long nothing must happen before a worker may have what it was refused. shuttle gives up a
+/// schedule after a million steps, which a fast processor makes in less time than a few such waits
+/// take.
+const STALLED: Duration = Duration::from_millis(if cfg!(shuttle) { 1 } else { 50 });
 
 /// Since when a worker has been refused something while nothing happened.
 #[derive(Default)]
