@@ -134,5 +134,6 @@ pub(crate) fn available_parallelism() -> usize {
 /// different sweeps, and `BefitError` where a file cannot be written.
 #[pyfunction]
 pub(crate) fn merge(py: Python<'_>, parts: Vec<PathBuf>, out: PathBuf) -> PyResult<usize> {
-    detached(py, || befit_sweep::merge(&parts, Path::new(&out))).map_err(lab)
+    let merged = detached(py, || befit_sweep::merge(&parts, Path::new(&out)));
+    merged.map(|merged| merged.rows).map_err(lab)
 }

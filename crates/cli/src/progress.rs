@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit_lab::Progress;
+use befit_lab::{Progress, building_line, timing_line};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{
@@ -130,8 +130,7 @@ fn so_far(message: &str, unit: &str, after: Duration, position: u64, length: u64
 
 impl Progress for Display {
     fn building(&self, what: &str, instrumented: bool) {
-        let how = if instrumented { " with instrumentation" } else { "" };
-        let message = format!("building {what}{how}");
+        let message = building_line(what, instrumented);
         if manner().verbose() {
             self.hide();
             return complain(&message);
@@ -182,8 +181,7 @@ impl Progress for Display {
         }
     }
     fn timing(&self, what: &str, whole: bool, number: usize, of: usize) {
-        let how = if whole { "as a whole" } else { "strand by strand" };
-        let message = format!("timing {what} without instrumentation, {how}");
+        let message = timing_line(what, whole);
         if self.terminal {
             self.begin(format!("{message}, run {number} of {of}"), &TIMING, 0);
         } else if number == 1 {

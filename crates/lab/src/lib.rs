@@ -88,7 +88,7 @@ pub use native::{
 };
 pub use one_line::one_line;
 pub use output::OutputFile;
-pub use progress::{Progress, Silent};
+pub use progress::{Progress, Silent, building_line, timing_line};
 pub use recording::{
     CrateSource, KernelSource, Source, Target, kernel_settings, kernels, learning_n, names_file,
     record, record_all_lines, record_spots, record_uncalibrated, usual_shrink, verified_n,

@@ -36,6 +36,18 @@ pub trait Progress: Sync {
     fn note(&self, text: &str) {}
 }
 
+/// The words in which [`Progress::building`] is told.
+pub fn building_line(what: &str, instrumented: bool) -> String {
+    let how = if instrumented { " with instrumentation" } else { "" };
+    format!("building {what}{how}")
+}
+
+/// The words in which [`Progress::timing`] is told, of all runs.
+pub fn timing_line(what: &str, whole: bool) -> String {
+    let how = if whole { "as a whole" } else { "strand by strand" };
+    format!("timing {what} without instrumentation, {how}")
+}
+
 /// Reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;

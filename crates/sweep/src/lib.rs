@@ -33,7 +33,7 @@ pub use batch::{BatchResult, run_batch};
 pub use column::{Column, Figures, Kind, Value, columns, figures};
 pub use configuration::{Configuration, vary};
 pub use grid::{Grid, Shard};
-pub use merge::{Merged, merge, merge_shards};
+pub use merge::{Merged, merge};
 pub use programs::file_hash;
 pub use sweep::{Resume, Sweep};
 

@@ -14,8 +14,8 @@ use std::{
     thread,
 };
 
-use befit_lab::{LabError, Progress};
-use befit_sweep::{Grid, Resume, Shard, Sweep, merge_shards};
+use befit_lab::{LabError, Progress, building_line, timing_line};
+use befit_sweep::{Grid, Resume, Shard, Sweep};
 use clap::{Args, Parser, Subcommand};
 
 /// Many simulations into one table, one row each.
@@ -110,7 +110,7 @@ fn sweep(args: &SweepArgs) -> Result<(), Box<dyn Error>> {
 }
 
 fn merge(args: &MergeArgs) -> Result<(), Box<dyn Error>> {
-    let merged = merge_shards(&args.parts, &args.output)?;
+    let merged = befit_sweep::merge(&args.parts, &args.output)?;
     let first = merged.first_failed.as_ref().map(|(at, why)| (*at, why.as_str()));
     all_succeeded(merged.failed, merged.rows, first)
 }
@@ -146,8 +146,7 @@ impl<W: Write> Told<W> {
 
 impl<W: Write + Send> Progress for Told<W> {
     fn building(&self, what: &str, instrumented: bool) {
-        let how = if instrumented { " with instrumentation" } else { "" };
-        self.line(&format!("building {what}{how}"));
+        self.line(&building_line(what, instrumented));
     }
 
     fn build_failed(&self, said: &str) {
@@ -163,10 +162,9 @@ impl<W: Write + Send> Progress for Told<W> {
     }
 
     fn timing(&self, what: &str, whole: bool, number: usize, _of: usize) {
-        let how = if whole { "as a whole" } else { "strand by strand" };
         // One line for all runs.
         if number == 1 {
-            self.line(&format!("timing {what} without instrumentation, {how}"));
+            self.line(&timing_line(what, whole));
         }
     }
 

@@ -18,7 +18,7 @@ const OTHER_FILES: u64 = 256;
 const LEAST_OTHER_FILES: u64 = 32;
 
 /// A table that was put together.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Merged {
     /// How many rows it has.
     pub rows: usize,
@@ -26,14 +26,6 @@ pub struct Merged {
     pub failed: usize,
     /// The first of these by its number from 0, and the reason.
     pub first_failed: Option<(usize, String)>,
-}
-
-/// As [`merge_shards`], for those who need only the number of rows.
-///
-/// # Errors
-/// As [`merge_shards`].
-pub fn merge(parts: &[impl AsRef<Path>], output: &Path) -> Result<usize, LabError> {
-    merge_shards(parts, output).map(|merged| merged.rows)
 }
 
 /// Writes all rows of `parts`, which are the shards of one sweep, into `output`: the same bytes as
@@ -44,7 +36,7 @@ pub fn merge(parts: &[impl AsRef<Path>], output: &Path) -> Result<usize, LabErro
 /// [`LabError::Usage`]: a part is no table of a sweep, is of another sweep, befit or recording than
 /// the first, or shards are missing or there twice; or so many files cannot be open.
 /// [`LabError::Failed`]: a part lacks rows. What was in `output` is then still there.
-pub fn merge_shards(parts: &[impl AsRef<Path>], output: &Path) -> Result<Merged, LabError> {
+pub fn merge(parts: &[impl AsRef<Path>], output: &Path) -> Result<Merged, LabError> {
     let usage = |what: String| Err(LabError::Usage(what));
     let limit = getrlimit(Resource::Nofile);
     if let Some(soft) = raised(&limit, parts.len() as u64)? {
@@ -89,7 +81,7 @@ pub fn merge_shards(parts: &[impl AsRef<Path>], output: &Path) -> Result<Merged,
     let parts = tables.into_iter().map(|(_, table)| table.rows());
     let mut rows = Rows::of(parts, whole.configurations)?;
     table::write(output, &whole, &mut rows)?;
-    Ok(Merged { rows: rows.number, failed: rows.failed, first_failed: rows.first_failed })
+    Ok(rows.so_far)
 }
 
 /// The soft limit of open files that so many parts need, if it has to be raised and can be.
@@ -119,10 +111,7 @@ fn too_many(parts: u64, needed: u64, why: &dyn std::fmt::Display) -> String {
 struct Rows<I> {
     /// Each with its next row.
     heads: Vec<(Row, I)>,
-    number: usize,
-    /// Those of the rows so far that have an error, and the first of them.
-    failed: usize,
-    first_failed: Option<(usize, String)>,
+    so_far: Merged,
     expected: usize,
     last: Option<u128>,
 }
@@ -135,7 +124,7 @@ impl<I: Iterator<Item = Result<Row, LabError>>> Rows<I> {
                 heads.push((row?, table));
             }
         }
-        Ok(Self { heads, number: 0, failed: 0, first_failed: None, expected, last: None })
+        Ok(Self { heads, so_far: Merged::default(), expected, last: None })
     }
 }
 
@@ -146,7 +135,7 @@ impl<I: Iterator<Item = Result<Row, LabError>>> Iterator for Rows<I> {
         let rows = self.heads.iter().enumerate();
         let first = rows.min_by(|(_, (a, _)), (_, (b, _))| column::order(a, b));
         let Some((at, _)) = first else {
-            let (number, expected) = (self.number, self.expected);
+            let (number, expected) = (self.so_far.rows, self.expected);
             let why =
                 || format!("the parts have {number} rows, and the sweep {expected} configurations");
             return (number != expected).then(|| Err(LabError::Failed(why())));
@@ -162,11 +151,10 @@ impl<I: Iterator<Item = Result<Row, LabError>>> Iterator for Rows<I> {
         }
         // The last column is the error.
         if let Some(Some(Value::Text(why))) = row.last() {
-            self.failed += 1;
-            let number = self.number;
-            self.first_failed.get_or_insert_with(|| (number, why.clone()));
+            self.so_far.failed += 1;
+            self.so_far.first_failed.get_or_insert_with(|| (self.so_far.rows, why.clone()));
         }
-        self.number += 1;
+        self.so_far.rows += 1;
         Some(Ok(row))
     }
 }

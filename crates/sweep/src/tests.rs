@@ -85,7 +85,7 @@ fn shards_merged_are_the_bytes_of_one_go() {
     for (at, shard) in parts.iter().enumerate() {
         place.table("1..5", Some(shard), &format!("{at}.parquet"));
     }
-    assert_eq!(merge(&paths, &place.path("merged.parquet")).unwrap(), 40);
+    assert_eq!(merge(&paths, &place.path("merged.parquet")).unwrap().rows, 40);
     assert_eq!(fs::read(place.path("merged.parquet")).unwrap(), whole);
     // Too few, too many, and others.
     let error = |paths: &[PathBuf]| merge(paths, &place.path("not")).unwrap_err().to_string();
