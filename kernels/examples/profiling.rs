@@ -5,8 +5,8 @@
 //! ```
 //! The ways to count take turns, in an order that changes from round to round, each time with a new
 //! pool, which knows nothing of the program; the first pass in it is timed. The first round is left
-//! out. The output has medians, quartiles, and ratios to plain stealing. The machine is that of Chen
-//! et al. (2012), so that there are tiers to measure for.
+//! out. The output has medians, quartiles, and ratios to plain stealing. The machine is that of
+//! Chen et al. (2012), so that there are tiers to measure for.
 
 mod order;
 #[path = "../tests/software/mod.rs"]
